@@ -1,0 +1,65 @@
+"""Checks of what a user hands to a pattern: each error names the value, the limit and the remedy."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+__all__ = ["fits", "numbers", "samples", "shown", "truth", "whole"]
+
+
+def samples(values: Tensor) -> int:
+    return values.shape[0] if values.dim() == 2 else 1
+
+
+def fits(what: str, name: str, have: int, want: int) -> None:
+    if have != want:
+        raise ValueError(f"{what}: {name} has {have} places, the keys have {want}; give one for each key")
+
+
+def shown(values: Tensor) -> str:
+    values = values.int() if values.dtype == torch.bool else values
+    if values.numel() > 4096:
+        return f"<{'×'.join(map(str, values.shape))}>"
+    return repr(values.tolist()).replace(" ", "")
+
+
+def whole(what: str, name: str, value: Any, least: int | None, remedy: str) -> None:
+    """Refuse what is not a whole number of at least `least`."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{what}: {name} must be a whole number, not {value!r}; {remedy}") from None
+    if least is not None and number < least:
+        raise ValueError(f"{what}: {name} is {number}, the least is {least}; {remedy}")
+
+
+def numbers(what: str, name: str, values: Any, dims: tuple[int, ...]) -> Tensor:
+    """Whole numbers as an int64 tensor of one of these dimensions, on the CPU, a copy of its own."""
+    try:
+        tensor = torch.as_tensor(values).detach().cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"{what}: {name} {values!r} is not a table of numbers; give a list or a tensor") from None
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex or tensor.dim() not in dims or not tensor.numel():
+        raise ValueError(
+            f"{what}: {name} must be whole numbers in {' or '.join(map(str, dims))} dimensions, "
+            f"not {tensor.dtype} of shape {tuple(tensor.shape)}; give a list or a tensor of integers"
+        )
+    return tensor.long().clone()
+
+
+def truth(what: str, name: str, values: Any, dims: tuple[int, ...] = (1, 2)) -> Tensor:
+    """True/False or 0/1 as a bool tensor; any other number is refused, since its meaning is unclear."""
+    given = torch.as_tensor(values)
+    if given.dtype == torch.bool:
+        given = given.int()
+    values = numbers(what, name, given, dims)
+    if bool(((values != 0) & (values != 1)).any()):
+        odd = values[(values != 0) & (values != 1)][0].item()
+        raise ValueError(f"{what}: {name} holds {odd}; only 0 and 1, or False and True (may attend), are understood")
+    return values.bool()
