@@ -12,15 +12,18 @@ __all__ = ["fits", "numbers", "samples", "shown", "truth", "whole"]
 
 
 def samples(values: Tensor) -> int:
+    """How many samples a table (S,) or (B, S) tells apart."""
     return values.shape[0] if values.dim() == 2 else 1
 
 
 def fits(what: str, name: str, have: int, want: int) -> None:
+    """Refuse data that does not have one place for each key."""
     if have != want:
         raise ValueError(f"{what}: {name} has {have} places, the keys have {want}; give one for each key")
 
 
 def shown(values: Tensor) -> str:
+    """A table as it is written in an expression; of a large one the shape."""
     values = values.int() if values.dtype == torch.bool else values
     if values.numel() > 4096:
         return f"<{'×'.join(map(str, values.shape))}>"

@@ -48,7 +48,7 @@ class Random(Pattern):
         line = at.line.in_blocks(self.block)
         draws = self.draws(line).to(q.device)
         row, key = q // self.block - line.offset, k // self.block
-        return sum((draws[row, i] == key for i in range(self.r)), start=(q != q) | (k != k))
+        return sum((draws[:, i][row] == key for i in range(self.r)), start=(q != q) | (k != k))
 
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
         line = at.line.in_blocks(self.block)

@@ -161,11 +161,11 @@ class Grid:
             return [i, j]
         return _walk(came_from, i, j) if self.start is not None and j in came_from else None
 
-    def rows(self, index: Tensor, b: int = 0, h: int | None = 0) -> Tensor:
-        """(len(index), S) bool: these rows alone; with h=None a pair counts where any head allows it."""
+    def rows(self, index: Tensor, b: int = 0, h: int | None = 0, columns: Tensor | None = None) -> Tensor:
+        """(len(index), S) bool: these rows alone, of all keys or of `columns`; h=None unites the heads."""
         heads = range(self.pattern.axes()[1]) if h is None else [h]
-        k = torch.arange(self.S)[None, :]
-        several = [self(*_scalars(b, head), index[:, None], k).expand(len(index), self.S) for head in heads]
+        k = (torch.arange(self.S) if columns is None else columns)[None, :]
+        several = [self(*_scalars(b, head), index[:, None], k).expand(len(index), k.shape[1]) for head in heads]
         return torch.stack(several).any(dim=0)
 
     # inside
@@ -246,12 +246,24 @@ def _field(layers: list[Grid], passes: list[bool], rows: Tensor, b: int) -> Tens
     top = layers[-1]
     reached = torch.zeros(len(rows), top.S if top.start is not None else top.T, dtype=torch.bool)
     reached[torch.arange(len(rows)), rows + top.line.offset] = True
+    touched = {layer: _touched(layer, b) for layer in set(layers)}
     for layer, passes_by in zip(reversed(layers), reversed(passes), strict=True):
-        reached = _through(layer, reached, passes_by, b)
+        reached = _through(layer, touched[layer], reached, passes_by, b)
     return reached
 
 
-def _through(layer: Grid, reached: Tensor, passes_by: bool, b: int) -> Tensor:
+_ROWS = 128
+
+
+def _touched(layer: Grid, b: int) -> Tensor:
+    """(nQ, S) bool: keys that some row of each block of rows may attend to, in any head; on the safe side."""
+    state = layer.blocks(_ROWS)
+    if layer.lead:
+        state = state[min(b, layer.lead[0] - 1)].amax(dim=0)
+    return (state > 0).repeat_interleave(_ROWS, dim=1)[:, : layer.S]
+
+
+def _through(layer: Grid, touched: Tensor, reached: Tensor, passes_by: bool, b: int) -> Tensor:
     """One layer down: what the reached positions attend to, and themselves where they pass the layer by."""
     sample = min(b, layer.pattern.axes()[0] - 1)
     first = layer.line.offset
@@ -261,9 +273,12 @@ def _through(layer: Grid, reached: Tensor, passes_by: bool, b: int) -> Tensor:
         if not passes_by:
             below[:, first : first + layer.T] = False
     own = reached[:, first : first + layer.T] if layer.start is not None else reached
-    for part in own.any(dim=0).nonzero().flatten().split(512):
-        # float32 sums of at most 512 zeros and ones are exact
-        below |= (own[:, part].float() @ layer.rows(part, sample, h=None).float()) > 0
+    for rows, seen, keys in zip(torch.arange(layer.T).split(_ROWS), own.split(_ROWS, dim=1), touched, strict=True):
+        if bool(seen.any()):
+            columns = keys.nonzero().flatten()
+            allowed = layer.rows(rows, sample, h=None, columns=columns)
+            # float32 sums of at most 128 zeros and ones are exact
+            below[:, columns] |= (seen.float() @ allowed.float()) > 0
     return below
 
 

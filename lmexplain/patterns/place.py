@@ -72,7 +72,8 @@ class Window(Pattern):
 
     def allows(self, q: Tensor, k: Tensor, at: At) -> Tensor:
         distance = (q - k).abs()
-        return (distance <= self.reach) & (distance % self.dilation == 0)
+        near = distance <= self.reach
+        return near if self.dilation == 1 else near & (distance % self.dilation == 0)
 
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
         nearest = torch.maximum(k.first - q.last, q.first - k.last).clamp(min=0)

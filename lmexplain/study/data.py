@@ -1,0 +1,450 @@
+"""Questions and claims: the rows of `questions.yaml` and `claims.yaml`, read and checked.
+
+Every text stands in English and Chinese side by side (`Text`). In a text, backticks mark a formula; nothing else is
+markup. A row points to the document and line it comes from; what is in neither of the two documents says so (`badge`).
+A mistake in a file raises ValueError with one sentence that names file, row and field.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeVar
+
+import yaml
+
+from lmexplain.experiments.measure import JUDGEMENTS
+
+__all__ = [
+    "LEVELS",
+    "Claim",
+    "Evidence",
+    "FollowUp",
+    "Paper",
+    "Point",
+    "Question",
+    "Row",
+    "Source",
+    "Text",
+    "claims",
+    "find_claim",
+    "find_question",
+    "load_claims",
+    "load_questions",
+    "load_rows",
+    "papers",
+    "questions",
+]
+
+VERSION = 1
+LEVELS = {"basic": "基础", "intermediate": "进阶", "advanced": "高阶"}
+STANDINGS = {
+    "seed": None,
+    "copy": ("in a fuller copy of the document", "见于该文档更完整的版本"),
+    "recalled": ("recalled, not in the document at hand", "凭记忆补充，不在现有文档中"),
+}
+BEYOND = ("beyond the two documents", "两份文档之外")
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text in both languages."""
+
+    en: str
+    zh: str
+
+    def of(self, lang: str) -> str:
+        return self.zh if lang == "zh" else self.en
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a row comes from. `line` counts in the given text; None: not in it. `title`: as the document prints it."""
+
+    document: str
+    line: int | None
+    title: str | None
+    described: Text
+
+    def text(self, lang: str = "en") -> str:
+        """`document B, line 69`, or that the row stands in neither document."""
+        if self.document == "D":
+            return BEYOND[lang == "zh"]
+        if lang == "zh":
+            return f"文档 {self.document}" + (f" 第 {self.line} 行" if self.line else "")
+        return f"document {self.document}" + (f", line {self.line}" if self.line else "")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper as it is cited, its title and its address."""
+
+    cite: str
+    title: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a statement rests on.
+
+    `kind` is "experiment" (`ref`: its name in `lmexplain.experiments`), "claim" (its id), "paper" (its key; `where`:
+    section or table), "figure" (its id), or "count": exactly `value` pairs of the pattern `ref` at length `n`, or block
+    pairs where `block` gives a size.
+    """
+
+    kind: str
+    ref: str
+    where: str = ""
+    n: int = 0
+    block: int = 0
+    value: int = 0
+
+    def text(self, lang: str = "en") -> str:
+        """As it is printed under the statement."""
+        if self.kind == "paper":
+            return ", ".join(filter(None, (papers()[self.ref].cite, self.where)))
+        if self.kind == "count":
+            unit = ("block pairs", "个块对") if self.block else ("pairs", "个配对")
+            return f"{self.ref}, n = {self.n:,}: {self.value:,} {unit[lang == 'zh']}"
+        name = {"experiment": ("experiment", "实验"), "claim": ("claim", "论断"), "figure": ("figure", "图")}[self.kind]
+        return f"{name[lang == 'zh']} {self.ref}"
+
+    @property
+    def link(self) -> str:
+        return papers()[self.ref].link if self.kind == "paper" else ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One statement of a full answer, to be ticked off, and what it rests on."""
+
+    text: Text
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """What an interviewer asks next, and the answer."""
+
+    ask: Text
+    answer: Text
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """An interview question: a spoken answer of 30 seconds, the full answer in points, follow-ups, and the trap."""
+
+    id: str
+    source: Source
+    wording: Text
+    level: str
+    models: tuple[str, ...]
+    chapter: str
+    spoken: Text
+    points: tuple[Point, ...]
+    followups: tuple[FollowUp, ...]
+    trap: Text
+
+    @property
+    def badge(self) -> Text | None:
+        """What a reader must know of its origin; None where it stands in a given document."""
+        return Text(*BEYOND) if self.source.line is None else None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A factual claim of a source. `verdict` is what the papers say of it; a measured result overrides it.
+
+    `experiment` measures it, and the result's method `rule` judges it; "" where a paper alone decides.
+    """
+
+    id: str
+    question: str
+    source: Source
+    standing: str
+    claim: Text
+    verdict: str
+    correction: Text
+    paper: str
+    where: str
+    kind: str
+    experiment: str
+    rule: str
+    chapter: str
+
+    @property
+    def badge(self) -> Text | None:
+        """What a reader must know of its origin; None where it stands in a given document."""
+        if self.source.document == "D":
+            return Text(*BEYOND)
+        origin = STANDINGS[self.standing]
+        if origin is None and self.source.line is None:
+            origin = STANDINGS["copy"]
+        return Text(*origin) if origin else None
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        own = (Evidence("experiment", self.experiment),) if self.experiment else ()
+        return (*own, *((Evidence("paper", self.paper, self.where),) if self.paper else ()))
+
+
+@cache
+def papers() -> dict[str, Paper]:
+    """All papers by key."""
+    return {key: Paper(**entry) for key, entry in _read("papers.yaml").items()}
+
+
+@cache
+def questions() -> dict[str, Question]:
+    """All questions by id, in the order of the file."""
+    return load_questions(_read("questions.yaml"))
+
+
+@cache
+def claims() -> dict[str, Claim]:
+    """All claims by id, in the order of the file."""
+    return load_claims(_read("claims.yaml"))
+
+
+def find_question(id: str) -> Question:
+    """The question of this id (`"b09"` too); ValueError with the known ids where there is none."""
+    return _find("question", id, questions())
+
+
+def find_claim(id: str) -> Claim:
+    """The claim of this id (`"c123"` too); ValueError with the known ids where there is none."""
+    return _find("claim", id, claims())
+
+
+def load_questions(data: dict[str, Any], file: str = "questions.yaml") -> dict[str, Question]:
+    """Questions from what YAML read; the documents that they name stand at the top of the same file."""
+    documents = {key: Text(entry["en"], entry["zh"]) for key, entry in data.get("documents", {}).items()}
+    return _rows(data, "questions", file, lambda row: _question(row, documents))
+
+
+def load_claims(data: dict[str, Any], file: str = "claims.yaml") -> dict[str, Claim]:
+    """Claims from what YAML read."""
+    documents = {key: Text(entry["en"], entry["zh"]) for key, entry in _read("questions.yaml")["documents"].items()}
+    return _rows(data, "claims", file, lambda row: _claim(row, documents))
+
+
+# rows
+
+
+def _question(row: "Row", documents: dict[str, Text]) -> Question:
+    id = row.words("id", pattern=r"[ABD]\d\d[a-z]?")
+    question = Question(
+        id=id,
+        source=_source(row.part("source", "document line title"), documents),
+        wording=Text(row.words("en"), row.words("zh")),
+        level=row.one_of("level", LEVELS),
+        models=tuple(row.many("models", str)),
+        chapter=row.words("chapter", pattern=r"\d\d"),
+        spoken=row.text("spoken"),
+        points=tuple(_point(point) for point in row.parts("points", "en zh evidence")),
+        followups=tuple(_followup(part) for part in row.parts("followups", "ask answer evidence")),
+        trap=row.text("trap"),
+    )
+    if question.source.document != id[0]:
+        raise row.error("source.document", f"is {question.source.document}, but the id is {id}; let them agree")
+    return question
+
+
+def _point(row: "Row") -> Point:
+    return Point(Text(row.words("en"), row.words("zh")), _evidence(row, required=True))
+
+
+def _followup(row: "Row") -> FollowUp:
+    return FollowUp(row.text("ask"), row.text("answer"), _evidence(row, required=False))
+
+
+def _claim(row: "Row", documents: dict[str, Text]) -> Claim:
+    return Claim(
+        id=row.words("id", pattern=r"C\d\d\d"),
+        question=row.words("question", pattern=r"[ABD]\d\d[a-z]?"),
+        source=_source(row.part("source", "document line title"), documents),
+        standing=row.one_of("standing", STANDINGS),
+        claim=row.text("claim"),
+        verdict=row.one_of("verdict", JUDGEMENTS),
+        correction=row.text("correction"),
+        paper=row.one_of("paper", papers()),
+        where=row.words("where", default=""),
+        kind=row.one_of("kind", ("experiment", "count", "citation")),
+        experiment=row.words("experiment", default=""),
+        rule=row.words("rule", default="verdict"),
+        chapter=row.words("chapter", pattern=r"\d\d"),
+    )
+
+
+def _source(row: "Row", documents: dict[str, Text]) -> Source:
+    document, line = row.one_of("document", documents), row.data.get("line")
+    if line is not None and (not isinstance(line, int) or line < 1):
+        raise row.error("line", f"is {line!r}; give a line from 1 on, or null where the text is not at hand")
+    if document == "D" and line is not None:
+        raise row.error("line", f"is {line}, but document D is beyond the documents; leave it null")
+    return Source(document, line, row.words("title", default="") or None, documents[document])
+
+
+KINDS = {"experiment": "", "claim": "", "figure": "", "paper": "where", "count": "n block value"}
+
+
+def _evidence(row: "Row", required: bool) -> tuple[Evidence, ...]:
+    given = row.parts("evidence", f"{' '.join(KINDS)} where n block value", required=required)
+    if required and not given:
+        raise row.error("evidence", "is empty; name the experiment, claim, count, figure or paper that it rests on")
+    return tuple(_one_evidence(each) for each in given)
+
+
+def _one_evidence(row: "Row") -> Evidence:
+    kinds = [kind for kind in KINDS if kind in row.data]
+    if len(kinds) != 1:
+        raise row.error(None, f"names {' and '.join(kinds) or 'no kind'}; give exactly one of {', '.join(KINDS)}")
+    kind = kinds[0]
+    more = {name: value for name, value in row.data.items() if name != kind}
+    if set(more) - set(KINDS[kind].split()):
+        raise row.error(None, f"holds {', '.join(more)}, which {kind} does not take")
+    if kind == "count" and not {"n", "value"} <= set(more):
+        raise row.error("count", "lacks n or value; say how many pairs at which length")
+    if kind == "paper":
+        row.one_of("paper", papers())
+    return Evidence(kind, row.words(kind), **more)
+
+
+Made = TypeVar("Made")
+
+
+def load_rows(file: str, name: str) -> list["Row"]:
+    """The rows of a file of this folder, each of which can check itself (the exercises are read so)."""
+    return list(_rows(_read(file), name, file, lambda row: row).values())
+
+
+def _rows(data: dict[str, Any], name: str, file: str, make: Callable[["Row"], Made]) -> dict[str, Made]:
+    if data.get("version") != VERSION:
+        raise ValueError(f"{file}: version is {data.get('version')!r}, this program reads {VERSION}")
+    made: dict[str, Made] = {}
+    for number, given in enumerate(data.get(name) or (), 1):
+        if not isinstance(given, dict):
+            raise ValueError(f"{file}: {name}[{number}] is {given!r}; write fields with names there")
+        row = Row(file, str(given.get("id", f"{name}[{number}]")), given)
+        row.only(_FIELDS[name])
+        if row.name in made:
+            raise row.error("id", "stands twice; give each row an id of its own")
+        made[row.name] = make(row)
+    return made
+
+
+_FIELDS = {
+    "questions": "id source en zh level models chapter spoken points followups trap",
+    "claims": "id question source standing claim verdict correction paper where kind experiment rule chapter",
+    "exercises": "id chapter title task tokens stub hints mistakes",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mapping out of a file that knows where it stands, so that every complaint names file, row and field."""
+
+    file: str
+    name: str
+    data: dict[str, Any]
+    within: str = ""
+
+    def error(self, field: str | None, complaint: str) -> ValueError:
+        place = ".".join(filter(None, (self.within, field)))
+        return ValueError(f"{self.file}, {self.name}{', ' if place else ''}{place}: {complaint}")
+
+    def only(self, known: str) -> None:
+        unknown = sorted(set(self.data) - set(known.split()))
+        if unknown:
+            raise self.error(unknown[0], f"is no known field; the fields are {known.replace(' ', ', ')}")
+
+    def words(self, field: str, pattern: str = "", default: str | None = None) -> str:
+        """A text that is not empty; `default` where it is missing or null."""
+        value = self.data.get(field)
+        if value is None and default is not None:
+            return default
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(field, f"is {value!r}; write a text" if field in self.data else "is missing; write a text")
+        if pattern and not re.fullmatch(pattern, value):
+            raise self.error(field, f"is {value!r}, which does not look like {pattern}")
+        if value.count("`") % 2:
+            raise self.error(field, "holds a backtick without a partner; formulas stand between two")
+        return _joined(value)
+
+    def text(self, field: str) -> Text:
+        part = self.part(field, "en zh")
+        return Text(part.words("en"), part.words("zh"))
+
+    def part(self, field: str, known: str) -> "Row":
+        value = self.data.get(field)
+        if not isinstance(value, dict):
+            raise self.error(field, f"is {value!r}; give {known.replace(' ', ', ')}" if value else "is missing")
+        part = Row(self.file, self.name, value, ".".join(filter(None, (self.within, field))))
+        part.only(known)
+        return part
+
+    def parts(self, field: str, known: str, required: bool = True) -> list["Row"]:
+        value = self.data.get(field)
+        if value is None and not required:
+            return []
+        if not isinstance(value, list) or (required and not value):
+            raise self.error(field, "is missing or empty; give a list")
+        rows = [Row(self.file, self.name, each, f"{field}[{i}]") for i, each in enumerate(value, 1)]
+        if self.within:
+            rows = [Row(row.file, row.name, row.data, f"{self.within}.{row.within}") for row in rows]
+        for row in rows:
+            if not isinstance(row.data, dict):
+                raise row.error(None, f"is {row.data!r}; give fields with names")
+            row.only(known)
+        return rows
+
+    def named(self, field: str) -> dict[str, Text]:
+        """Texts with names, each in English and Chinese."""
+        value = self.data.get(field)
+        if not isinstance(value, dict) or not value:
+            raise self.error(field, "is missing or empty; give names, each with en and zh")
+        parts = Row(self.file, self.name, value, field)
+        return {name: parts.text(name) for name in value}
+
+    def lines(self, field: str) -> str:
+        """A text whose line breaks are kept: a piece of a program."""
+        self.words(field)
+        return self.data[field]
+
+    def many(self, field: str, kind: type) -> list[Any]:
+        value = self.data.get(field)
+        if not isinstance(value, list) or not value or not all(isinstance(each, kind) for each in value):
+            raise self.error(field, f"is {value!r}; give a list with at least one {kind.__name__}")
+        return value
+
+    def one_of(self, field: str, known: Iterable[str]) -> str:
+        value = self.data.get(field)
+        if not isinstance(value, str) or value not in known:
+            raise self.error(field, f"is {value!r}; choose one of {', '.join(known)}")
+        return value
+
+
+def _joined(text: str) -> str:
+    """One line. YAML folds a line break into a space, which has no place in Chinese or beside a Chinese mark."""
+    line = " ".join(text.split())
+    line = re.sub(rf"(?<={_HAN})\s+(?={_HAN})", "", line)
+    return re.sub(rf"(?<={_MARK})\s+|\s+(?={_MARK})", "", line)
+
+
+_HAN = "[\u3400-\u9fff]"
+_MARK = "[\u3000-\u303f\uff00-\uffef]"
+
+
+def _find(what: str, id: str, known: dict[str, Made]) -> Made:
+    wanted = id.strip()
+    for key in (wanted, wanted[:1].upper() + wanted[1:]):
+        if key in known:
+            return known[key]
+    raise ValueError(f"there is no {what} {id!r}; there are {', '.join(known)}")
+
+
+def _read(name: str) -> dict[str, Any]:
+    return yaml.safe_load(files("lmexplain.study").joinpath(name).read_text(encoding="utf-8"))

@@ -1,0 +1,79 @@
+"""Every rule by which numbers become a verdict can give both answers: made-up numbers, no measuring."""
+
+import dataclasses
+import re
+import typing
+
+import pytest
+
+from lmexplain import experiments
+from lmexplain.experiments import Measured
+
+# What is made up of each result: fields that carry the verdict, and the verdict they must carry.
+CASES = {
+    "window_cost": [
+        ({"exponent_length": 1.01, "exponent_width": 0.98}, "correct"),
+        ({"exponent_length": 1.01, "exponent_width": 0.4}, "imprecise"),
+        ({"exponent_length": 2.0, "exponent_width": 1.0}, "imprecise"),
+        ({"exponent_length": 2.0, "exponent_width": 0.0}, "wrong"),
+    ],
+    "dilated_field": [
+        ({"one_layer_stride": 1024, "one_layer_gap": 1536, "cost": 97.0}, "imprecise"),
+        ({"one_layer_stride": 700, "one_layer_gap": 1024, "cost": 97.0}, "correct"),
+        ({"one_layer_stride": 700, "one_layer_gap": 1536, "cost": 97.0}, "wrong"),
+        ({"one_layer_stride": 1024, "one_layer_gap": 1536, "cost": 150.0}, "wrong"),
+    ],
+    "global_symmetry": [
+        ({"see_cls": 100, "seen_by_cls": 100, "see_question": 100, "seen_by_question": 100}, "correct"),
+        ({"see_cls": 100, "seen_by_cls": 12, "see_question": 100, "seen_by_question": 100}, "imprecise"),
+        ({"see_cls": 100, "seen_by_cls": 100, "see_question": 50, "seen_by_question": 100}, "imprecise"),
+        ({"see_cls": 99, "seen_by_cls": 99, "see_question": 100, "seen_by_question": 100}, "wrong"),
+    ],
+    "random_keys": [
+        ({"fewest": 3, "most": 3, "unevenness": 1.02}, "correct"),
+        ({"fewest": 3, "most": 3, "unevenness": 40.0}, "imprecise"),
+        ({"fewest": 2, "most": 3, "unevenness": 1.02}, "wrong"),
+    ],
+    "graph_distance": [
+        ({"see_global": 100, "global_diameter": 2, "both_diameter": 7}, "correct"),
+        ({"see_global": 100, "global_diameter": 4, "both_diameter": 7}, "imprecise"),
+        ({"see_global": 100, "global_diameter": 2, "both_diameter": 2}, "imprecise"),
+        ({"see_global": 99.9, "global_diameter": 2, "both_diameter": 7}, "wrong"),
+    ],
+}
+SETTINGS = {"dilation": 2, "width": 512, "r": 3}
+
+
+def made_up(name: str, **numbers: float):
+    """A result whose fields are all 1, but for the settings above and the numbers given."""
+    kind = experiments.result_type(name)
+    values = {}
+    for field in dataclasses.fields(kind):
+        hint = typing.get_type_hints(kind)[field.name]
+        value = numbers.get(field.name, SETTINGS.get(field.name, 1))
+        if hint is Measured:
+            values[field.name] = Measured.of(value)
+        else:
+            values[field.name] = (value,) if typing.get_origin(hint) is tuple else value
+    return kind(**values)
+
+
+@pytest.mark.parametrize("name, numbers, judgement", [(name, *case) for name, cases in CASES.items() for case in cases])
+def test_numbers_decide(name, numbers, judgement):
+    assert made_up(name, **numbers).verdict().judgement == judgement
+
+
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_every_experiment_is_here_and_can_say_yes_and_no(name):
+    judgements = {judgement for _, judgement in CASES[name]}
+    assert {"correct", "wrong"} <= judgements
+
+
+@pytest.mark.parametrize("name, numbers", [(name, case[0]) for name, cases in CASES.items() for case in cases])
+def test_both_reasons_name_the_same_numbers(name, numbers):
+    verdict = made_up(name, **numbers).verdict()
+    assert digits(verdict.because) == digits(verdict.because_zh) != []
+
+
+def digits(text: str) -> list[str]:
+    return sorted(re.findall(r"\d[\d,.]*\d|\d", text))

@@ -1,0 +1,131 @@
+"""Exercises: solutions pass, stubs and likely mistakes fail and are named, and what differs is shown cell by cell."""
+
+import re
+
+import pytest
+import torch
+
+from lmexplain import study
+from lmexplain.patterns import cells, full, global_tokens, padding, parse, table, window
+from lmexplain.study.practice import exercises
+
+MISTAKES = [(id, name) for id, exercise in exercises().items() for name in exercise.code.mistakes]
+
+
+def html(shown) -> str:
+    return shown._repr_mimebundle_()["text/html"]
+
+
+def test_there_are_enough():
+    assert len([exercise for exercise in exercises().values() if exercise.chapter == "14"]) >= 4
+
+
+@pytest.mark.parametrize("exercise", exercises().values(), ids=exercises())
+def test_the_solution_passes(exercise):
+    attempt = exercise.check(exercise.code.solution())
+    assert attempt.right and attempt.mistake is None and repr(attempt).startswith("✓")
+    assert exercise.solution().startswith("def ") and exercise.code.solution.__name__ in exercise.solution()
+
+
+@pytest.mark.parametrize("exercise", exercises().values(), ids=exercises())
+def test_the_stub_fails(exercise):
+    """The stub's own expression, read without running it where it is a pattern or a number."""
+    if exercise.id == "14.2":
+        yours = cells(*((q, k) for q in range(10) for k in range(10) if q == k))
+    elif exercise.id == "14.4":
+        yours = 4096 * (2 * 256 + 1)
+    else:
+        written = re.search(r"yours = (.+)", exercise.stub)[1]
+        yours = int(written) if written.isdigit() else parse(written)
+    assert not exercise.check(yours).right
+
+
+@pytest.mark.parametrize("id, name", MISTAKES)
+def test_a_likely_mistake_fails_and_is_named(id, name):
+    exercise = exercises()[id]
+    attempt = exercise.check(exercise.code.mistakes[name]())
+    assert not attempt.right
+    assert attempt.mistake == exercise.mistakes[name]
+    assert exercise.mistakes[name].zh in attempt.message("zh")
+
+
+@pytest.mark.parametrize("exercise", exercises().values(), ids=exercises())
+def test_three_mistakes_each_and_tokens_for_every_cell(exercise):
+    assert len(exercise.mistakes) >= 3 and len(exercise.hints) >= 2
+    target = exercise.code.target()
+    if isinstance(target, torch.Tensor):
+        assert len(exercise.words("en")) == len(exercise.words("zh")) == len(target)
+
+
+def test_targets_by_hand():
+    target = exercises()["14.1"].code.target()
+    assert target[0].tolist() == [True] * 4 + [False] * 8  # [CLS] sees its window and the question
+    assert target[2].all() and target[:, 3].all()
+    assert exercises()["14.2"].code.target()[5].nonzero().flatten().tolist() == [1, 3, 5, 7, 9]
+    assert exercises()["14.4"].code.target() == 2_043_134
+    assert exercises()["14.5"].code.target() == 16
+
+
+def test_every_right_way_to_write_it_counts():
+    by_hand = table(exercises()["14.1"].code.target())
+    assert study.exercise("14.1", by_hand).right
+    assert study.exercise("14.1", global_tokens(1) | global_tokens(3) | window(5) | global_tokens(2)).right
+
+
+def test_the_task_may_ask_for_a_way_of_writing():
+    attempt = study.exercise("14.2", window(4, 2))
+    assert attempt.agrees and not attempt.right and "cells" in attempt.message()
+
+
+def test_what_differs_is_counted_and_shown():
+    attempt = study.exercise("14.1", window(2))
+    assert (len(attempt.missing), len(attempt.extra)) == (64, 0)
+    assert "query 0 ([CLS]), key 2 (wrote)" in attempt.message()
+    page = html(attempt)
+    assert page.count("○") == 2 * (64 + 1)  # both languages, and the legend
+    assert html(study.exercise("14.1", full())).count(">✕<") == 2 * int((~attempt.target).sum())
+    rows = [line for line in repr(attempt).splitlines() if re.match(r" ?\d+ ", line)]
+    assert len(rows) == 12 and rows[0].count("○") == 2
+
+
+def test_a_number_stays_hidden_until_it_is_right():
+    low, high, right = (study.exercise("14.4", number) for number in (5, 10**9, 2_043_134))
+    assert "5 is too few" in low.message() and "1,000,000,000 is too many" in high.message()
+    assert "2,043,134" not in html(low) + html(high) and "2,043,134" in html(right)
+
+
+@pytest.mark.parametrize(
+    "id, yours, says",
+    [
+        ("14.1", 7, "asks for a pattern"),
+        ("14.1", "window(4)", "asks for a pattern"),
+        ("14.4", 2.5, "asks for a whole number"),
+        ("14.4", True, "asks for a whole number"),
+        ("14.4", window(4), "asks for a whole number"),
+    ],
+)
+def test_what_is_no_answer_is_refused(id, yours, says):
+    with pytest.raises(TypeError, match=says):
+        study.exercise(id, yours)
+
+
+def test_a_pattern_of_another_size_or_several_is_refused():
+    with pytest.raises(ValueError):
+        study.exercise("14.1", global_tokens(40))
+    with pytest.raises(ValueError, match="one pattern"):
+        study.exercise("14.1", padding(torch.ones(2, 12, dtype=torch.bool)))
+
+
+def test_an_unknown_exercise_names_the_known_ones():
+    with pytest.raises(ValueError, match="no exercise '1'; there are 14.1, "):
+        study.exercise("1")
+
+
+@pytest.mark.parametrize("lang, task", [("en", "Write Longformer's pattern"), ("zh", "写出 Longformer")])
+def test_hints_and_solution_are_hidden(lang, task):
+    exercise = study.exercise("14.1", lang=lang)
+    page = html(exercise)
+    before = page.split("<details>")[0]
+    assert "longformer_for_qa" in page and "longformer_for_qa" not in before
+    assert exercise.hints[0].of(lang).split("`")[0] not in before
+    assert task in repr(exercise) and "longformer_for_qa" not in repr(exercise)

@@ -1,0 +1,133 @@
+"""`lmexplain ask` and `lmexplain claims`, with someone at the terminal and without; and the wrapping of Chinese."""
+
+import subprocess
+import sys
+from io import StringIO
+
+import pytest
+
+from lmexplain.cli import main
+from lmexplain.study import terminal
+from lmexplain.study.data import claims, questions
+
+
+class Keyboard:
+    """Someone at a terminal who types these lines; each question is noted with what had been printed before it."""
+
+    def __init__(self, monkeypatch, capsys, *lines: str) -> None:
+        self.lines, self.prompts, self.capsys = list(lines), [], capsys
+        monkeypatch.setattr("builtins.input", self.answer)
+        stream = StringIO()
+        stream.isatty = lambda: True
+        monkeypatch.setattr(sys, "stdin", stream)
+
+    def answer(self, prompt: str) -> str:
+        self.prompts.append((prompt.strip(), self.capsys.readouterr().out))
+        if not self.lines:
+            raise EOFError
+        return self.lines.pop(0)
+
+
+def words(text: str) -> str:
+    """Without line breaks and the spaces beside them, so that wrapping does not matter."""
+    return "".join(text.replace("`", "").split())
+
+
+def test_each_part_waits_for_enter(monkeypatch, capsys):
+    question = questions()["B09"]
+    count = len(question.points)
+    board = Keyboard(monkeypatch, capsys, "", "", "1 3, 99", *[""] * (len(question.followups) + 1))
+    assert main(["ask", "b09"]) == 0
+    prompts = [prompt for prompt, _ in board.prompts]
+    printed = [words(out) for _, out in board.prompts]
+    assert prompts[0].startswith("Say your answer") and prompts[1].startswith("Press Enter for the full answer")
+    assert words(question.wording.en) in printed[0] and words(question.source.title) in printed[0]
+    assert words(question.spoken.en) not in printed[0] and words(question.spoken.en) in printed[1]
+    assert words(question.points[-1].text.en) in printed[2] and words(question.points[0].text.en) not in printed[1]
+    assert f"Youmade2of{count}points." in printed[3] and "Leftout:2,4,5" in printed[3]
+    assert words(question.followups[0].answer.en) in printed[4]
+    assert words(question.trap.en) in words(capsys.readouterr().out)
+
+
+def test_the_end_of_input_does_not_hide_the_rest(monkeypatch, capsys):
+    board = Keyboard(monkeypatch, capsys)  # Ctrl-D at the first question
+    assert main(["ask", "B10", "--lang", "zh"]) == 0
+    assert len(board.prompts) == 1
+    rest = words(capsys.readouterr().out)
+    assert words(questions()["B10"].trap.zh) in rest and words(questions()["B10"].spoken.zh) in rest
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_without_a_terminal_all_is_printed(lang):
+    command = [sys.executable, "-m", "lmexplain", "ask", "B09", "--lang", lang]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=True)
+    out, question = words(done.stdout.decode("utf-8")), questions()["B09"]
+    parts = [question.wording, question.spoken, question.trap, *(point.text for point in question.points)]
+    parts += [text for each in question.followups for text in (each.ask, each.answer)]
+    assert all(words(part.of(lang)) in out for part in parts)
+    assert b"\033[" not in done.stdout
+
+
+def test_asking_needs_no_torch():
+    code = "import sys; from lmexplain.cli import main; main(['ask']); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=False).returncode == 0
+
+
+def test_the_list_names_every_question(capsys):
+    assert main(["ask"]) == 0
+    out = words(capsys.readouterr().out)
+    assert all(words(q.wording.en) in out and words(q.source.title) in out for q in questions().values())
+
+
+def test_an_unknown_question_is_one_sentence(capsys):
+    assert main(["ask", "Z99"]) == 2
+    assert "no question 'Z99'; there are B09, B10" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_ledger_lists_source_claim_verdict_evidence_and_chapter(capsys, tmp_path, monkeypatch, lang):
+    monkeypatch.setenv("LMEXPLAIN_CACHE", str(tmp_path))
+    assert main(["claims", "--lang", lang]) == 0
+    out = capsys.readouterr().out
+    for claim in claims().values():
+        line = next(line for line in out.splitlines() if line.startswith(claim.id))
+        assert claim.source.text(lang) in line and claim.experiment in line and line.rstrip().endswith(claim.chapter)
+        assert ("(papers)" if lang == "en" else "（论文）") in line
+        assert words(claim.claim.of(lang)) in words(out)
+
+
+def test_a_claim_is_measured_remembered_and_then_measured_in_the_ledger(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("LMEXPLAIN_CACHE", str(tmp_path))
+    assert main(["claims", "c123", "--run", "--length", "reduced"]) == 0
+    out = capsys.readouterr().out
+    assert "✓ correct · measured:" in out and "2,035,456 pairs" in out and "Measured (reduced, seed 0) in" in out
+    assert main(["claims", "C123", "--lang", "zh"]) == 0
+    out = capsys.readouterr().out
+    assert "✓ 正确 · 实测：" in out and "2,035,456 个配对" in out and "此前已实测" in out
+    assert main(["claims", "--chapter", "14"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "✓ correct (measured)" in next(line for line in lines if line.startswith("C123"))
+    assert "(papers)" in next(line for line in lines if line.startswith("C124"))
+
+
+def test_an_unknown_chapter_is_one_sentence(capsys):
+    assert main(["claims", "--chapter", "99"]) == 2
+    assert "no claim in chapter '99'; there are some in 14" in capsys.readouterr().err
+
+
+# wrapping
+
+
+@pytest.mark.parametrize("cells", [20, 33, 40, 80])
+@pytest.mark.parametrize("text", [questions()["B09"].spoken.zh, questions()["B09"].spoken.en, "词" * 60, "a" * 10])
+def test_lines_keep_within_the_width_and_lose_nothing(text, cells):
+    lines = terminal.fill(text, "1 ", cells=cells).splitlines()
+    assert all(terminal.width(line) <= cells + 2 for line in lines)  # a closing mark may hang over the edge
+    assert words("".join(lines)) == words("1 " + text)
+    assert not any(line.strip()[0] in terminal.NO_START for line in lines)
+    assert lines[0].startswith("1 ") and all(line.startswith("  ") for line in lines[1:])
+
+
+def test_width_counts_cells():
+    assert terminal.width("ab") == 2 and terminal.width("词，") == 4 and terminal.width("e\u0301") == 1
+    assert terminal.pad("词", 4) == "词  "
