@@ -87,9 +87,8 @@ class Table(Pattern):
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
         rows = Span(q.first - at.line.offset, q.last - at.line.offset).in_blocks(self.block)
         columns = k.in_blocks(self.block)
-        count = area(self._batched, rows, columns)
-        i, j = (torch.arange(span.first.numel()).view(span.first.shape) for span in (q, k))
-        count = count[at.b % count.shape[0], at.h % count.shape[1], i, j]
+        marks = self._batched[at.b % self.axes()[0], at.h % self.axes()[1]]
+        count = area(marks.reshape(*marks.shape[:-4], *marks.shape[-2:]), rows, columns)
         return state(none=count == 0, all=count == rows.length * columns.length)
 
     def check(self, line: Line) -> None:

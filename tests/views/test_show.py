@@ -1,0 +1,165 @@
+"""`lmexplain show`: pages, figures and a picture in the terminal; nothing is overwritten, errors are one sentence."""
+
+import webbrowser
+
+import pytest
+
+from lmexplain import patterns as P
+from lmexplain.cli import main
+from lmexplain.views.show import show
+from lmexplain.views.terminal import picture
+
+EXPRESSION = "window(2) | global_tokens(0)"
+TEXT = "the cat sat on the mat"
+
+
+def run(capsys, *arguments):
+    status = main(["show", *map(str, arguments)])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_the_terminal_shows_the_very_cells(capsys):
+    status, out, err = run(capsys, EXPRESSION, "--text", TEXT)
+    assert (status, err) == (0, "")
+    rows = [line.split()[1:] for line in out.splitlines()[2:8]]
+    n = 6
+    expected = [["W" if abs(q - k) <= 1 else "G" if 0 in (q, k) else "·" for k in range(n)] for q in range(n)]
+    assert rows == expected
+    assert [line.split()[0] for line in out.splitlines()[2:8]] == TEXT.split()
+    flat = sum(expected, [])
+    assert f"W  window 2: {flat.count('W')}" in out and f"G  global 0: {flat.count('G')}" in out
+    assert f"allowed pairs: {36 - flat.count('·')} of 36" in out and "--out page.html" in out
+
+
+def test_the_terminal_in_chinese(capsys):
+    status, out, _ = run(capsys, EXPRESSION, "--text", "语言模型", "--lang", "zh")
+    assert status == 0 and "窗口 2: 10" in out and "不可关注" in out
+    assert any(line.startswith("语  ") for line in out.splitlines())
+
+
+def test_letters_differ_even_for_parts_of_one_kind():
+    out = picture(P.window(2) | P.window(2, 3) | P.random(1) | P.random(1, seed=5), keys=12)
+    letters = [line.split()[0] for line in out.splitlines() if line.startswith("  ") and ": " in line]
+    assert len(set(letters)) == 4
+
+
+def test_long_pictures_are_gathered(capsys):
+    _, out, _ = run(capsys, "causal()", "--length", 1000)
+    rows = [line.split()[1:] for line in out.splitlines()[2:34]]
+    assert len(rows) == 32 and all(len(row) == 32 for row in rows)
+    assert all(cell == ("C" if k <= q else "·") for q, row in enumerate(rows) for k, cell in enumerate(row) if q != k)
+    assert "32 × 32 pairs" in out and "allowed pairs: 500,500 of 1,000,000" in out
+
+
+def test_pictures_beyond_cells_are_by_blocks():
+    out = picture(P.causal(), keys=32768)
+    rows = [line.split()[1:] for line in out.splitlines()[2:34]]
+    assert all(cell == ("C" if k <= q else "·") for q, row in enumerate(rows) for k, cell in enumerate(row) if q != k)
+    assert f"{32768 * 32769 // 2:,} of {32768**2:,}" in out
+
+
+def test_a_comparison_in_the_terminal(capsys):
+    _, out, _ = run(capsys, "causal()", "--compare", "window(2)", "--length", 4)
+    assert [line.split()[1:] for line in out.splitlines()[2:6]] == [
+        list("=+··"), list("==+·"), list("-==+"), list("--==")]
+    assert "causal: allowed pairs: 10 of 16" in out and "window 2: allowed pairs: 10 of 16" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("page.html", b"<!doctype html>"), ("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"),
+     ("带 空格.HTML", b"<!doctype html>")],
+)  # fmt: skip
+def test_each_kind_of_file_is_written(capsys, tmp_path, name, start):
+    path = tmp_path / name
+    more = "--compare", "causal()", "--theme", "dark"
+    status, out, err = run(capsys, EXPRESSION, "--text", TEXT, "--out", path, *more)
+    assert (status, err) == (0, "") and path.read_bytes().startswith(start)
+    assert str(path) in out and "kB" in out
+    assert list(tmp_path.iterdir()) == [path], "nothing is left beside it"
+
+
+def test_a_file_that_exists_is_kept(capsys, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("mine", encoding="utf-8")
+    status, out, err = run(capsys, EXPRESSION, "--out", path)
+    assert status == 2 and out == "" and "exists" in err and "--force" in err and len(err.splitlines()) == 1
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert run(capsys, EXPRESSION, "--out", path, "--force")[0] == 0
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_failure_leaves_the_old_file_and_no_half_one(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "a.svg"
+    path.write_text("mine", encoding="utf-8")
+
+    def fail(self, fname, **_):
+        fname.write_bytes(b"half")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("lmexplain.views.figures.Drawing.savefig", fail)
+    status, _, err = run(capsys, EXPRESSION, "--out", path, "--force")
+    assert status == 2 and "disk is full" in err
+    assert path.read_text(encoding="utf-8") == "mine" and list(tmp_path.iterdir()) == [path]
+
+
+def test_text_from_a_file(capsys, tmp_path):
+    path = tmp_path / "my text.txt"
+    path.write_bytes("\ufeff语言 模型\r\n".encode() + b"word " * 100)
+    _, out, _ = run(capsys, "causal()", "--file", path, "--length", 5)
+    assert [line.split()[0] for line in out.splitlines()[2:7]] == ["语", "言", "模", "型", "word"]
+    _, out, _ = run(capsys, "causal()", "--file", path)
+    assert "64 × 64" in out
+
+
+def test_text_from_a_corpus(capsys):
+    _, out, _ = run(capsys, "causal()", "--corpus", "declaration-zh", "--length", 4)
+    assert "4 × 4" in out
+    _, first, _ = run(capsys, "causal()", "--corpus", "handbook-en", "--document", 1, "--length", 6)
+    _, second, _ = run(capsys, "causal()", "--corpus", "handbook-en", "--document", 2, "--length", 6)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["window(4"], "window"),
+        (["__import__('os')"], "__import__"),
+        (["window(0)"], "width is 0, the least is 1"),
+        (["widow(4)"], "no pattern 'widow'"),
+        (["causal()", "--text", " "], "no token"),
+        (["causal()", "--length", "0"], "--length is 0"),
+        (["causal()", "--document", "1"], "--corpus"),
+        (["causal()", "--corpus", "nope"], "nope"),
+        (["causal()", "--corpus", "declaration-zh", "--document", "99"], "99"),
+        (["causal()", "--file", "/no/such/file"], "/no/such/file"),
+        (["causal()", "--out", "page.doc"], "page.doc"),
+        (["causal()", "--out", "/no/such/folder/page.html"], "no folder '/no/such/folder'"),
+        (["global_tokens(50)", "--text", "a b"], "position 50 is not among the 2 keys"),
+        (["causal()", "--length", "5000", "--out", "OUT"], "5000 queries by 5000 keys are more"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_bad_input_ends_in_one_sentence_and_status_2(capsys, tmp_path, arguments, said):
+    arguments = [str(tmp_path / "page.html") if each == "OUT" else each for each in arguments]
+    status, out, err = run(capsys, *arguments)
+    assert status == 2 and out == "" and said in err and len(err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_open_shows_what_was_written(capsys, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    run(capsys, EXPRESSION, "--out", tmp_path / "page.html", "--open")
+    assert opened == [(tmp_path / "page.html").as_uri()]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    status, out, _ = run(capsys, EXPRESSION, "--open")
+    assert status == 0 and opened[1].endswith("pattern.html") and "pattern.html" in out
+
+
+def test_patterns_and_grids_can_be_shown_too(tmp_path):
+    assert "2 × 5" in show(P.causal().at(2, 5))
+    assert "wrote" in show(P.causal(), tokens=["a", "b"], out=tmp_path / "a.svg")
+    with pytest.raises(ValueError, match="both text and tokens"):
+        show(P.causal(), "a", tokens=["a"])
