@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -82,7 +82,7 @@ class Pattern:
     """Who may attend to whom, for any lengths. Frozen and hashable; composed by `|`, `&` and `~`.
 
     A primitive answers three things for itself: `allows` (cell by cell), `blocks` (none, some or all of a block) and
-    `signature` (which blocks look alike). Patterns made from data (padding, segments, orders) compare by identity.
+    `alike` (which blocks look alike). Patterns made from data (padding, segments, orders) compare by identity.
     """
 
     title: str = field(default="", compare=False, kw_only=True)
@@ -144,6 +144,10 @@ class Pattern:
     def leaves(self, h: int = 0) -> tuple[Pattern, ...]:
         """The parts that are neither `|` nor `&`, in the order written; of `per_head`, those of head `h`."""
         return (self,)
+
+    def because(self, q: Tensor, k: Tensor, at: At, open: Tensor) -> Iterator[tuple[Pattern, Tensor]]:
+        """Each leaf with where it allows the pair, if it is `open`: a part of `&` counts only where all parts allow."""
+        yield self, open & self.allows(q, k, at)
 
     def entries(self, line: Line) -> tuple[Tensor, Tensor] | None:
         """All allowed pairs as positions (E,), (E,) where they can be listed shortly and differ; else None."""
@@ -285,6 +289,10 @@ class Or(_Composed):
     over_cells = operator.or_
     over_blocks = torch.maximum
 
+    def because(self, q: Tensor, k: Tensor, at: At, open: Tensor) -> Iterator[tuple[Pattern, Tensor]]:
+        for part in self.members:
+            yield from part.because(q, k, at, open)
+
 
 @dataclass(frozen=True, repr=False)
 class And(_Composed):
@@ -295,6 +303,11 @@ class And(_Composed):
     latex = r"\land"
     over_cells = operator.and_
     over_blocks = torch.minimum
+
+    def because(self, q: Tensor, k: Tensor, at: At, open: Tensor) -> Iterator[tuple[Pattern, Tensor]]:
+        open = open & self.allows(q, k, at)
+        for part in self.members:
+            yield from part.because(q, k, at, open)
 
 
 @dataclass(frozen=True, repr=False)

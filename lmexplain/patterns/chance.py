@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .arguments import whole
+from .arguments import seed_number, whole
 from .base import At, Line, Pattern, Span
 from .hashing import draw
 from .spans import listed
@@ -40,15 +39,15 @@ class Random(Pattern):
         return _draws(type(self), self.r, self.seed, line)
 
     @staticmethod
-    def candidates(q: Tensor, keys: int) -> tuple[Tensor, Tensor, Tensor]:
-        """How many keys place q may draw from; these skip `width` numbers at `gap`."""
-        return torch.full_like(q, keys), torch.zeros_like(q), torch.zeros_like(q)
+    def candidates(q: Tensor, keys: int) -> tuple[int, Tensor, Tensor, Tensor]:
+        """What place q draws from: the first number, how many there are, and the `width` numbers left out at `gap`."""
+        return 0, torch.full_like(q, keys), torch.zeros_like(q), torch.zeros_like(q)
 
     def allows(self, q: Tensor, k: Tensor, at: At) -> Tensor:
         line = at.line.in_blocks(self.block)
         draws = self.draws(line).to(q.device)
         row, key = q // self.block - line.offset, k // self.block
-        return sum((draws[:, i][row] == key for i in range(self.r)), start=(q != q) | (k != k))
+        return sum((draw[row] == key for draw in draws.T), start=(q != q) | (k != k))
 
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
         line = at.line.in_blocks(self.block)
@@ -95,12 +94,12 @@ class RandomBlocks(Random):
         return self.size
 
     @staticmethod
-    def candidates(q: Tensor, keys: int) -> tuple[Tensor, Tensor, Tensor]:
+    def candidates(q: Tensor, keys: int) -> tuple[int, Tensor, Tensor, Tensor]:
         """Blocks 1 … keys-2 but q-1, q, q+1; the first and the last block draw none, since they see all."""
         gap = (q - 1).clamp(min=1)
         width = ((q + 1).clamp(max=keys - 2) - gap + 1).clamp(min=0)
         inner = (q > 0) & (q < keys - 1)
-        return torch.where(inner, keys - 2 - width, 0).clamp(min=0), gap, width
+        return 1, torch.where(inner, keys - 2 - width, 0).clamp(min=0), gap, width
 
     def entries(self, line: Line) -> tuple[Tensor, Tensor] | None:
         return None
@@ -120,13 +119,11 @@ class RandomBlocks(Random):
 @lru_cache(maxsize=64)
 def _draws(kind: type[Random], r: int, seed: int, line: Line) -> Tensor:
     q = torch.arange(line.queries) + line.offset
-    count, gap, width = kind.candidates(q, line.keys)
+    first, count, gap, width = kind.candidates(q, line.keys)
     drawn = draw(seed, q, count, min(r, line.keys))
-    first = 1 if kind is RandomBlocks else 0
     key = drawn + first
-    key = torch.where(key >= gap[:, None], key + width[:, None], key)
-    key = torch.where(drawn < 0, -1, key)
-    return torch.nn.functional.pad(key, (0, r - key.shape[1]), value=-1)
+    key = torch.where(key >= gap[:, None], key + width[:, None], key)       # skip what is left out
+    return torch.where(drawn < 0, -1, key)
 
 
 def random(r: int, seed: int = 0) -> Pattern:
@@ -135,18 +132,22 @@ def random(r: int, seed: int = 0) -> Pattern:
     The draw is a documented 32-bit hash of the seed and the query's place (`patterns.hashing`): the same in every
     process and in the browser, whatever ran before.
     """
-    whole("random", "r", r, 0, "0 draws none")
-    whole("random", "seed", seed, 0, "take 0 or a positive seed")
-    return Random(operator.index(r), operator.index(seed))
+    return Random(whole("random", "r", r, 0, "0 draws none"), seed_number("random", seed))
 
 
 def random_blocks(r: int, block: int = 64, seed: int = 0) -> Pattern:
     """Each block of queries attends to r distinct blocks of keys (BigBird, section 2 and appendix D).
 
-    As published, the draw leaves out the block itself, its two neighbours and both ends of the text, which window and
-    global attention see anyway; the first and the last block draw none. Where fewer blocks are left, all are taken.
+    The draw leaves out the block itself, its two neighbours and both ends of the text, which window and global
+    attention see anyway; the first and the last block draw none. Where fewer blocks are left, all are taken.
+
+    Differs from the released code in: the draw goes over the whole length (the released plans for 1,024, 2,048, 3,072
+    and 4,096 tokens are drawn among the first 1,024 and cut, and may repeat a window or global block there), and it is
+    one for all heads (there, one per layer and head: `per_head(*(bigbird(seed=s) for s in range(12)))`). A published
+    plan runs as it is by `table(plan, block=64)`. Raises ValueError below the least of each parameter.
     """
-    whole("random_blocks", "r", r, 0, "0 draws none")
-    whole("random_blocks", "block", block, 1, "BigBird's is 64")
-    whole("random_blocks", "seed", seed, 0, "take 0 or a positive seed")
-    return RandomBlocks(operator.index(r), operator.index(seed), operator.index(block))
+    return RandomBlocks(
+        whole("random_blocks", "r", r, 0, "0 draws none"),
+        seed_number("random_blocks", seed),
+        whole("random_blocks", "block", block, 1, "BigBird's is 64"),
+    )

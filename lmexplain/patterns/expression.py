@@ -6,7 +6,9 @@ import ast
 import base64
 import binascii
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,8 @@ def parse(text: str) -> Pattern:
     The text is read as a syntax tree and walked; nothing of it is ever executed. Raises ValueError with the place and
     what may stand there.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"a pattern is read from text, not from {text!r}; write for example \"window(4)\"")
     if not text.strip():
         raise ValueError("the pattern is empty; write for example window(4) | global_tokens(0)")
     if len(text) > MOST_CHARACTERS:
@@ -48,9 +52,10 @@ def _pattern(node: ast.expr, depth: int) -> Pattern:
     if depth > MOST_DEPTH:
         raise ValueError(f"the pattern is nested deeper than {MOST_DEPTH}; write it flatter")
     match node:
-        case ast.BinOp(left=left, op=ast.BitOr() | ast.BitAnd() as op, right=right):
-            a, b = _pattern(left, depth + 1), _pattern(right, depth + 1)
-            return a | b if isinstance(op, ast.BitOr) else a & b
+        case ast.BinOp(op=ast.BitOr() | ast.BitAnd() as op):
+            *parts, first = _chain(node, type(op))                         # from the last to the first
+            join = operator.or_ if isinstance(op, ast.BitOr) else operator.and_
+            return reduce(join, (_pattern(part, depth + 1) for part in (first, *reversed(parts))))
         case ast.UnaryOp(op=ast.Invert(), operand=operand):
             return ~_pattern(operand, depth + 1)
         case ast.Attribute(value=value, attr="content" | "query" as stream):
@@ -62,6 +67,14 @@ def _pattern(node: ast.expr, depth: int) -> Pattern:
             return _call(name, args, keywords, depth)
     words = ", ".join(sorted(FUNCTIONS))
     raise ValueError(f"{_short(ast.unparse(node))} is not a pattern; use {words} with |, & and ~")
+
+
+def _chain(node: ast.expr, op: type[ast.operator]) -> Iterator[ast.expr]:
+    """a | b | c as c, b, a: a long row of parts is not a deep one."""
+    while isinstance(node, ast.BinOp) and isinstance(node.op, op):
+        yield node.right
+        node = node.left
+    yield node
 
 
 def _call(name: str, args: list[ast.expr], keywords: list[ast.keyword], depth: int) -> Pattern:
@@ -99,7 +112,7 @@ def from_spec(spec: Any) -> Pattern:
     if not isinstance(spec, dict):
         raise ValueError(f"a pattern's spec is a JSON object, not {type(spec).__name__}; write it with pattern.spec")
     version = spec.get("version", SPEC_VERSION)
-    if version != SPEC_VERSION:
+    if type(version) is not int or version != SPEC_VERSION:
         raise ValueError(f"this spec has version {version!r}, this lmexplain reads {SPEC_VERSION}; update lmexplain")
     return _from_node({key: value for key, value in spec.items() if key != "version"}, 0)
 
@@ -160,9 +173,10 @@ def _only(fields: dict[str, Any], *names: str) -> list[Any]:
 
 def _unpacked(shape: Any, bits: Any) -> torch.Tensor:
     """The bits of a table, eight to a byte, the first the highest."""
-    sizes = [int(size) for size in shape]
-    count = math.prod(sizes)
-    if not 0 < count <= MOST_PLACES or min(sizes) < 1:
+    if not isinstance(shape, list) or not all(type(size) is int and size > 0 for size in shape):
+        raise ValueError(f"table: shape {_short(repr(shape))} is not a list of sizes; write the spec with pattern.spec")
+    sizes, count = shape, math.prod(shape)
+    if not 0 < count <= MOST_PLACES:
         raise ValueError(f"table: shape {shape} has {count} places, the limit is {MOST_PLACES}; give blocks")
     try:
         raw = base64.b64decode(bits, validate=True)

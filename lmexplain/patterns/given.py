@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,16 +54,14 @@ class Segments(Pattern):
         return "s_q = s_k"
 
 
-@dataclass(frozen=True, repr=False)
-class Prefix(Pattern):
-    """The first p tokens see each other, the rest is causal (UniLM's sequence-to-sequence, Dong et al. 2019, eq. 3)."""
-
-    length: int
+class _Prefix(Pattern):
+    """The first p tokens see each other, the rest is causal (UniLM's sequence-to-sequence, Dong et al. 2019, eq. 2)."""
 
     op = "prefix"
 
     def lengths(self, at: At) -> Tensor | int:
-        return self.length
+        """p, as it broadcasts with the positions."""
+        raise TypeError(f"{type(self).__name__} has no length; define lengths(at)")
 
     def allows(self, q: Tensor, k: Tensor, at: At) -> Tensor:
         p = self.lengths(at)
@@ -74,6 +71,16 @@ class Prefix(Pattern):
         p = self.lengths(at)
         before, inside = k.last <= q.first, (q.last < p) & (k.last < p)
         return state(none=(k.first > q.last) & ((q.first >= p) | (k.first >= p)), all=before | inside)
+
+
+@dataclass(frozen=True, repr=False)
+class Prefix(_Prefix):
+    """A prefix of one length."""
+
+    length: int
+
+    def lengths(self, at: At) -> int:
+        return self.length
 
     def check(self, line: Line) -> None:
         if self.length > line.keys:
@@ -88,12 +95,12 @@ class Prefix(Pattern):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SamplePrefix(Prefix):
+class SamplePrefix(_Prefix):
     """A prefix of its own length in each sample."""
 
-    length: Tensor  # type: ignore[assignment]
+    length: Tensor
 
-    def lengths(self, at: At) -> Tensor | int:
+    def lengths(self, at: At) -> Tensor:
         return self.length.to(at.b.device)[at.b]
 
     def check(self, line: Line) -> None:
@@ -183,18 +190,20 @@ class Permutation(Pattern):
 class Memory(Pattern):
     """Every query sees the cached states right before the segment (Transformer-XL, Dai et al. 2019, section 3.2)."""
 
-    length: int
+    length: int | None
 
     op = "memory"
 
+    def first(self, line: Line) -> int:
+        return 0 if self.length is None else max(0, line.offset - self.length)
+
     def allows(self, q: Tensor, k: Tensor, at: At) -> Tensor:
-        start = at.line.offset
-        return (q == q) & (k >= start - self.length) & (k < start)
+        return (q == q) & (k >= self.first(at.line)) & (k < at.line.offset)
 
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
-        start = at.line.offset
-        none = (k.last < start - self.length) | (k.first >= start) | (q.first != q.first)
-        return state(none=none, all=(k.first >= start - self.length) & (k.last < start))
+        first, start = self.first(at.line), at.line.offset
+        none = (k.last < first) | (k.first >= start) | (q.first != q.first)
+        return state(none=none, all=(k.first >= first) & (k.last < start))
 
     def alike(self, q: Span, k: Span, at: At) -> tuple[Tensor, ...]:
         return (k.first,)
@@ -202,9 +211,16 @@ class Memory(Pattern):
     def fields(self) -> dict[str, Any]:
         return {"length": self.length}
 
+    def __repr__(self) -> str:
+        return "memory()" if self.length is None else f"memory({self.length})"
+
+    @property
+    def name(self) -> str:
+        return self.title or ("memory" if self.length is None else f"memory {self.length}")
+
     @property
     def formula(self) -> str:
-        return rf"t_0 - {self.length} \le k < t_0"
+        return "k < t_0" if self.length is None else rf"t_0 - {self.length} \le k < t_0"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,7 +278,7 @@ def segments(ids: Any) -> Pattern:
 
 
 def prefix(length: Any) -> Pattern:
-    """The first `length` tokens see each other; what follows also sees all before it (UniLM, section 3.1).
+    """The first `length` tokens see each other; what follows also sees all before it (UniLM, section 2.3 and figure 1).
 
     `length`: an int, or one per sample (B,). Lengths 0 and 1 are plain causal; the whole length is full.
     """
@@ -271,8 +287,7 @@ def prefix(length: Any) -> Pattern:
         if int(lengths.min()) < 0:
             raise ValueError(f"prefix: a length of {int(lengths.min())} is below 0; give 0 or more")
         return SamplePrefix(lengths)
-    whole("prefix", "length", length, 0, "0 is plain causal")
-    return Prefix(operator.index(length))
+    return Prefix(whole("prefix", "length", length, 0, "0 is plain causal"))
 
 
 def permutation(order: Any, stream: str = "content") -> Permutation:
@@ -290,10 +305,12 @@ def permutation(order: Any, stream: str = "content") -> Permutation:
     return Permutation(order, stream)
 
 
-def memory(length: int) -> Pattern:
-    """The `length` cached keys right before the first query, open to every query (Transformer-XL, section 3.2)."""
-    whole("memory", "length", length, 0, "0 is no memory")
-    return Memory(operator.index(length))
+def memory(length: int | None = None) -> Pattern:
+    """The `length` cached keys right before the first query, open to every query (Transformer-XL, section 3.2).
+
+    None: all that are cached. Raises ValueError below 0.
+    """
+    return Memory(None if length is None else whole("memory", "length", length, 0, "0 is no memory"))
 
 
 def padding(real: Any, rows: bool = False) -> Pattern:
@@ -301,4 +318,6 @@ def padding(real: Any, rows: bool = False) -> Pattern:
 
     `rows=True` also empties the rows of the pads themselves, which otherwise look at the real tokens to no purpose.
     """
-    return Padding(truth("padding", "real", real), bool(rows))
+    if not isinstance(rows, bool):
+        raise ValueError(f"padding: rows must be True or False, not {rows!r}; True empties the pads' own rows")
+    return Padding(truth("padding", "real", real), rows)

@@ -11,6 +11,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from .arguments import whole
 from .base import ALL, SOME, And, At, Line, Not, Or, Pattern, Span
 from .made import PerHead
 
@@ -75,6 +76,7 @@ class Grid:
 
     def region(self, rows: slice, columns: slice, b: int = 0, h: int = 0) -> Tensor:
         """(rows, columns) bool: the cells of one rectangle of sample b and head h, computed without the rest."""
+        self._inside("region", b, h)
         q, k = torch.arange(self.T)[rows, None], torch.arange(self.S)[None, columns]
         return self(*_scalars(b, h), q, k).expand(len(q), k.shape[1])
 
@@ -123,32 +125,32 @@ class Grid:
 
     def why(self, q: int, k: int, b: int = 0, h: int = 0) -> tuple[Pattern, ...]:
         """Every part that allows row q to attend to key k, in the order written; () where it may not."""
-        _inside("why", q=(q, self.T), k=(k, self.S))
+        self._inside("why", b, h, q=(q, self.T), k=(k, self.S))
         row, key = torch.tensor([[q + self.line.offset]]), torch.tensor([[k]])
-        at = At(self.line, *_scalars(b, h))
-        if not bool(self.pattern.allows(row, key, at)):
-            return ()
-        return tuple(part for part in self.parts(h) if bool(part.allows(row, key, at)))
+        everywhere = torch.ones(1, 1, dtype=torch.bool)
+        reasons = self.pattern.because(row, key, At(self.line, *_scalars(b, h)), everywhere)
+        return tuple(part for part, allows in reasons if bool(allows))
 
     def reasons(self, b: int = 0, h: int = 0) -> Tensor:
         """(T, S) int8: which of `parts(h)` allows the pair first; -1 where the pair is not allowed."""
         q, k = torch.arange(self.T)[:, None] + self.line.offset, torch.arange(self.S)[None, :]
-        at = At(self.line, *_scalars(b, h))
+        self._inside("reasons", b, h)
         reason = torch.full((self.T, self.S), -1, dtype=torch.int8)
-        for index, part in reversed(list(enumerate(self.parts(h)))):
-            reason[part.allows(q, k, at).expand_as(reason)] = index
-        reason[~self.pattern.allows(q, k, at).expand_as(reason)] = -1
+        reasons = self.pattern.because(q, k, At(self.line, *_scalars(b, h)), torch.ones_like(reason, dtype=torch.bool))
+        for index, (_, allows) in enumerate(reasons):
+            reason[allows & (reason < 0)] = index
         return reason
 
-    def path(self, i: int, j: int, b: int = 0, h: int = 0) -> list[int] | None:
+    def path(self, i: int, j: int, b: int = 0, h: int | None = None) -> list[int] | None:
         """Positions from the query at i to the key at j, one layer a step, as few as there are; None if out of reach.
 
         i and j are positions on the key line (in cross-attention i is the row). Cached keys before `start` have no row.
+        `h=None` takes at each step whichever head allows it, as `reach` does.
         """
         first = self.line.offset
         if not first <= i < first + self.T:
             raise ValueError(f"path: no query stands at {i}; the queries are {first} … {first + self.T - 1}")
-        _inside("path", j=(j, self.S))
+        self._inside("path", b, h or 0, j=(j, self.S))
         came_from = {i: i}
         frontier = [i]
         while frontier and j not in came_from:
@@ -163,6 +165,7 @@ class Grid:
 
     def rows(self, index: Tensor, b: int = 0, h: int | None = 0, columns: Tensor | None = None) -> Tensor:
         """(len(index), S) bool: these rows alone, of all keys or of `columns`; h=None unites the heads."""
+        self._inside("rows", b, h or 0)
         heads = range(self.pattern.axes()[1]) if h is None else [h]
         k = (torch.arange(self.S) if columns is None else columns)[None, :]
         several = [self(*_scalars(b, head), index[:, None], k).expand(len(index), k.shape[1]) for head in heads]
@@ -176,32 +179,41 @@ class Grid:
         B, N = self.lead
         return torch.arange(B, device=device).view(B, 1, 1, 1), torch.arange(N, device=device).view(1, N, 1, 1)
 
+    def _inside(self, what: str, b: int, h: int, **places: tuple[int, int]) -> None:
+        """Refuse a sample, a head or a place that is not there. A pattern that tells none apart has them all alike."""
+        B, N = self.pattern.axes()
+        places |= {name: (index, count) for name, index, count in (("b", b, B), ("h", h, N)) if count > 1 or index < 0}
+        for name, (value, limit) in places.items():
+            if not 0 <= value < limit:
+                raise ValueError(f"{what}: {name} = {value} is outside 0 … {limit - 1}; choose one inside the grid")
+
     def _at(self) -> At:
         return At(self.line, *self._lead_index())
 
     def _spans(self, size: int | tuple[int, int]) -> tuple[Span, Span]:
-        q_size, k_size = (size, size) if isinstance(size, int) else size
-        if min(q_size, k_size) < 1:
-            raise ValueError(f"blocks: size {size} is below 1; give the tokens of a block")
+        q_size, k_size = (
+            whole("blocks", "size", value, 1, "give the tokens of a block")
+            for value in (size if isinstance(size, tuple) else (size, size))
+        )
         q, k = _cut(self.T, q_size, self.line.offset), _cut(self.S, k_size, 0)
         return Span(q.first[:, None], q.last[:, None]), Span(k.first[None, :], k.last[None, :])
 
 
 def grid(pattern: Pattern, queries: int, keys: int | None, start: int | None | str) -> Grid:
     """Behind `Pattern.at`, where the arguments are described."""
-    T = operator.index(queries)
-    S = T if keys is None else operator.index(keys)
-    for name, value in (("queries", T), ("keys", S)):
-        if value < 1:
-            raise ValueError(f"at: {value} {name}; a grid needs at least 1")
-    first = S - T if start == "end" else start
+    if isinstance(start, str) and start != "end":
+        raise ValueError(f"at: start is {start!r}; give a position, None for cross-attention, or leave it out")
+    T = whole("at", "queries", queries, 1, "a grid needs at least one")
+    S = T if keys is None else whole("at", "keys", keys, 1, "a grid needs at least one")
+    first = S - T if isinstance(start, str) else start
+    pattern.axes()                                  # parts that speak of different samples or heads are refused here
     if first is None:
         if pattern.relates:
             raise ValueError(
                 f"{pattern.name} compares the places of queries and keys, which cross-attention (start=None) does not "
                 f"put on one line; use full(), padding(…) or a table there"
             )
-    elif not isinstance(first, int) or not 0 <= first <= S - T:
+    elif not hasattr(first, "__index__") or not 0 <= (first := operator.index(first)) <= S - T:
         raise ValueError(
             f"at: {T} queries from position {first} on do not lie among {S} keys; give start from 0 to {max(S - T, 0)} "
             f"with at least as many keys as queries, or start=None for cross-attention"
@@ -234,7 +246,7 @@ def reach(
             raise ValueError(f"reach: a layer reads {above.S} keys where the one below it gives {width}; match them")
     samples = max(layer.pattern.axes()[0] for layer in layers)
     top = layers[-1]
-    chosen = torch.arange(top.T) if queries is None else torch.tensor(list(queries))
+    chosen = torch.arange(top.T) if queries is None else torch.tensor(list(queries), dtype=torch.int64)
     if len(chosen) and not bool(((chosen >= 0) & (chosen < top.T)).all()):
         raise ValueError(f"reach: queries {list(chosen.tolist())} are not all rows of the top, 0 … {top.T - 1}")
     fields = [_field(layers, passes, chosen, b) for b in range(samples)]
@@ -247,8 +259,11 @@ def _field(layers: list[Grid], passes: list[bool], rows: Tensor, b: int) -> Tens
     reached = torch.zeros(len(rows), top.S if top.start is not None else top.T, dtype=torch.bool)
     reached[torch.arange(len(rows)), rows + top.line.offset] = True
     touched = {layer: _touched(layer, b) for layer in set(layers)}
-    for layer, passes_by in zip(reversed(layers), reversed(passes), strict=True):
-        reached = _through(layer, touched[layer], reached, passes_by, b)
+    for n, layer in reversed(list(enumerate(layers))):
+        below = _through(layer, touched[layer], reached, passes[n], b)
+        if passes[n] and torch.equal(below, reached) and set(layers[:n]) <= {layer} and all(passes[:n]):
+            break                                   # nothing new was reached, and the layers below are the same
+        reached = below
     return reached
 
 
@@ -363,11 +378,3 @@ def _walk(came_from: dict[int, int], i: int, j: int) -> list[int]:
     while steps[-1] != i:
         steps.append(came_from[steps[-1]])
     return steps[::-1]
-
-
-def _inside(what: str, **places: tuple[int, int]) -> None:
-    for name, (value, limit) in places.items():
-        if not 0 <= value < limit:
-            raise ValueError(f"{what}: {name} = {value} is outside 0 … {limit - 1}; choose a place inside the grid")
-
-

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +37,8 @@ class Cells(Pattern):
         return listed[:, 0], listed[:, 1]
 
     def allows(self, q: Tensor, k: Tensor, at: At) -> Tensor:
-        code = torch.tensor([a * at.line.keys + b for a, b in self.pairs if b < at.line.keys], dtype=torch.int64)
-        return torch.isin(q * at.line.keys + k, code.to(q.device))
+        rows, keys = self.entries(at.line)
+        return torch.isin(q * at.line.keys + k, (rows * at.line.keys + keys).to(q.device))
 
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
         return listed(*self.entries(at.line), q, k)
@@ -144,6 +143,9 @@ class PerHead(Pattern):
         nobody = (q != q) | (k != k)
         return sum(((at.h == h) & head.allows(q, k, at) for h, head in enumerate(self.heads)), start=nobody)
 
+    def because(self, q: Tensor, k: Tensor, at: At, open: Tensor) -> Iterator[tuple[Pattern, Tensor]]:
+        yield from self.heads[int(at.h)].because(q, k, at, open)
+
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
         states = (torch.where(at.h == h, head.blocks(q, k, at), NONE) for h, head in enumerate(self.heads))
         return sum(states, start=torch.zeros((), dtype=torch.int8)).to(torch.int8)
@@ -201,6 +203,10 @@ class InBlocks(Pattern):
     def grain(self) -> int:
         return self.size * self.part.grain
 
+    def alike(self, q: Span, k: Span, at: At) -> tuple[Tensor, ...]:
+        part = self.part.signature(q.in_blocks(self.size), k.in_blocks(self.size), self._coarse(at))
+        return q.first % self.size, k.first % self.size, *part
+
     def _coarse(self, at: At) -> At:
         return At(at.line.in_blocks(self.size), at.b, at.h)
 
@@ -236,9 +242,9 @@ def cells(*pairs: tuple[int, int]) -> Pattern:
     for pair in pairs:
         if not (isinstance(pair, Sequence) and len(pair) == 2):
             raise ValueError(f"cells: {pair!r} is not a pair; write cells((query, key), …)")
-        for place in pair:
-            whole("cells", "place", place, 0, "places count from 0")
-    return Cells(tuple(dict.fromkeys((operator.index(q), operator.index(k)) for q, k in pairs)))
+    remedy = "places count from 0"
+    places = [tuple(whole("cells", "place", place, 0, remedy) for place in pair) for pair in pairs]
+    return Cells(tuple((q, k) for q, k in dict.fromkeys(places)))
 
 
 def table(allowed: Any, block: int = 1) -> Pattern:
@@ -246,8 +252,8 @@ def table(allowed: Any, block: int = 1) -> Pattern:
 
     `block` > 1: each entry stands for block × block pairs, as in the published plans of BigBird.
     """
-    whole("table", "block", block, 1, "1 is a table of single pairs")
-    return Table(truth("table", "allowed", allowed, (2, 3, 4)), operator.index(block))
+    size = whole("table", "block", block, 1, "1 is a table of single pairs")
+    return Table(truth("table", "allowed", allowed, (2, 3, 4)), size)
 
 
 def per_head(*patterns: Pattern) -> Pattern:
@@ -262,7 +268,7 @@ def per_head(*patterns: Pattern) -> Pattern:
 
 def in_blocks(size: int, pattern: Pattern) -> Pattern:
     """The pattern taken over whole blocks of `size` tokens: `in_blocks(64, window(3))` is BigBird's local attention."""
-    whole("in_blocks", "size", size, 1, "BigBird's blocks have 64")
+    size = whole("in_blocks", "size", size, 1, "BigBird's blocks have 64")
     if not isinstance(pattern, Pattern):
         raise ValueError(f"in_blocks: {pattern!r} is not a pattern; write in_blocks(64, window(3))")
-    return InBlocks(operator.index(size), pattern)
+    return InBlocks(size, pattern)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .arguments import fits, samples, shown, truth, whole
+from .arguments import MOST, fits, samples, shown, truth, whole
 from .base import At, Line, Pattern, Span
 from .spans import count, cross, look_up, state
 
@@ -115,10 +114,12 @@ def window(width: int, dilation: int = 1) -> Pattern:
 
     `width` counts tokens on both sides together (Longformer's 512 is 256 each side; an odd width counts the token
     itself). `dilation` 1 means no gap; otherwise q - k must be a multiple of it, and the reach grows as many times.
+    Raises ValueError below 1.
     """
-    whole("window", "width", width, 1, "window(1) is the token itself")
-    whole("window", "dilation", dilation, 1, "dilation 1 means no gap")
-    return Window(operator.index(width), operator.index(dilation))
+    return Window(
+        whole("window", "width", width, 1, "window(1) is the token itself"),
+        whole("window", "dilation", dilation, 1, "dilation 1 means no gap"),
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,9 +137,8 @@ class GlobalTokens(Pattern):
         return marks
 
     def allows(self, q: Tensor, k: Tensor, at: At) -> Tensor:
-        chosen = [p % at.line.keys for p in self.positions]
-        none = (q != q) | (k != k)
-        return sum((((q == p) | (k == p)) for p in chosen), start=none)
+        marks = self.marks(at.line, q.device)
+        return marks[q] | marks[k]
 
     def blocks(self, q: Span, k: Span, at: At) -> Tensor:
         marks = self.marks(at.line, q.first.device)
@@ -211,12 +211,14 @@ def global_tokens(*positions: int, where: Any = None) -> Pattern:
     """Tokens that look at all and are looked at by all (Longformer, section 3.1).
 
     `positions`: places on the key line, negative ones from the end; none at all allow nothing. `where` marks them
-    instead by a bool tensor, (S,) or (B, S), for a choice of its own in each sample.
+    instead by a bool tensor, (S,) or (B, S), for a choice of its own in each sample. A global token that is a pad
+    has no effect once padding is composed: `(window(4) | global_tokens(0)) & padding(real)` closes its column, and
+    with `rows=True` its row.
+    Raises ValueError for places that are not whole numbers, and `at` for places outside the keys.
     """
     if where is None:
-        for p in positions:
-            whole("global_tokens", "position", p, None, "give places such as 0 or -1")
-        return GlobalTokens(tuple(operator.index(p) for p in positions))
+        remedy = "give places such as 0 or -1"
+        return GlobalTokens(tuple(whole("global_tokens", "position", p, -MOST, remedy) for p in positions))
     if positions:
         raise ValueError(f"global_tokens: give positions {positions} or where=…, not both")
     return MarkedTokens(truth("global_tokens", "where", where))

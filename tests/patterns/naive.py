@@ -3,6 +3,8 @@
 Nothing here calls the package: plain integers, plain loops. `n` is the number of keys, `start` the first query's place.
 """
 
+import base64
+
 
 def mixed(x):
     x = (x + 0x9E3779B9) % 2**32
@@ -60,10 +62,16 @@ def rule(node, q, k, n, start, b=0, h=0):
             step_q, step_k = order.index(q - start), order.index(k - start)
             return step_k < step_q or (step_k == step_q and node["stream"] == "content")
         case "memory":
-            return k in range(max(0, start - node["length"]), start)
+            return k < start and (node["length"] is None or k >= start - node["length"])
         case "padding":
             real = sample(node["real"], b)
             return bool(real[k] and (real[q] or not node["rows"]))
+        case "table":
+            bits = "".join(f"{byte:08b}" for byte in base64.b64decode(node["bits"]))
+            *lead, rows, columns = node["shape"]
+            B, N = (1, 1, *lead)[-2:]
+            place = ((b % B * N + h % N) * rows + (q - start) // node["block"]) * columns + k // node["block"]
+            return bits[place] == "1"
         case "cells":
             return [q, k] in node["pairs"]
         case "per_head":

@@ -54,6 +54,30 @@ def test_no_text_ends_otherwise_than_in_a_pattern_or_a_sentence(text):
         pass
 
 
+@given(grids(), st.data())
+def test_a_spec_with_other_numbers_is_a_pattern_or_a_sentence(grid, data):
+    """Take a real tree and put anything in the place of one of its values."""
+    spec = json.loads(json.dumps(grid.pattern.spec))
+    node = spec
+    while True:
+        key = data.draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node))))
+        if not isinstance(node[key], dict | list) or not node[key] or data.draw(st.booleans()):
+            break
+        node = node[key]
+    odd = [10**30, -(10**30), 2**31, -1, 0, 1.5, float("inf"), True, None, "2", [], {}, [[]]]
+    node[key] = data.draw(st.sampled_from(odd))
+    try:
+        P.from_spec(spec).at(grid.T, grid.S, grid.start).pairs()
+    except ValueError as error:
+        assert len(str(error)) < 2000
+
+
+def test_a_long_row_of_parts_is_not_a_deep_one():
+    pattern = P.parse(" | ".join(f"window({n})" for n in range(1, 301)))
+    assert len(pattern.parts) == 300 and P.parse(repr(pattern)) == pattern
+    assert P.parse("causal() & full() | window(1)") == (P.causal() & P.full()) | P.window(1)
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(

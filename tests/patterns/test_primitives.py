@@ -1,7 +1,9 @@
 """What the papers and other people's troubles say of each primitive, with the right values."""
 
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.attention.flex_attention import create_mask
@@ -84,6 +86,10 @@ def test_xlnets_streams_for_the_order_2_0_3_1():
 def test_transformer_xl_sees_its_memory():
     assert rows(P.transformer_xl(2), 3, 5) == [[0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
     assert rows(P.transformer_xl(2, same_length=True), 3, 5) == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    # more is cached than the memory keeps: what is older stays closed
+    assert rows(P.transformer_xl(2), 3, 7) == [[2, 3, 4], [2, 3, 4, 5], [2, 3, 4, 5, 6]]
+    assert rows(P.transformer_xl(0), 2, 4) == [[2], [2, 3]]
+    assert rows(P.memory(), 2, 4) == [[0, 1], [0, 1]] and rows(P.memory(1), 2, 4) == [[1], [1]]
 
 
 def test_padding_on_either_side():
@@ -117,7 +123,7 @@ def test_per_head():
     assert [part.name for part in grid.parts(1)] == ["full"]
 
 
-@pytest.mark.parametrize("seed", [0, 7, 2**32 + 7])
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1])
 def test_random_is_the_documented_hash(seed):
     n, r = 23, 4
     assert rows(P.random(r, seed), n) == [sorted(floyd(seed, q, n, r)) for q in range(n)]
@@ -200,7 +206,11 @@ def test_patterns_are_values():
     assert P.window(4) == P.window(4) and hash(P.window(4)) == hash(P.window(4)) and P.window(4) != P.window(6)
     assert P.window(4) | P.causal() == P.window(4) | P.causal()
     assert P.longformer(4).titled("mine") == P.longformer(4)
-    assert P.padding([1, 0]) != P.padding([1, 0])  # data: by identity
+    order, ids = torch.tensor([1, 0]), [0, 1]
+    for made in (P.padding, P.segments, P.prefix, P.table, lambda x: P.global_tokens(where=x), P.permutation):
+        data = [ids] * 2 if made is P.table else order if made is P.permutation else ids
+        one, other = made(data), made(data)
+        assert one == one and one != other and (one | P.full()) != (other | P.full()) and hash(one) != hash(other)
     assert (P.window(4) | P.causal() | P.full()).parts == (P.window(4), P.causal(), P.full())
     assert (~P.causal()).name == "not causal"
 
@@ -217,6 +227,43 @@ def test_a_grid_is_a_mask_mod():
     assert torch.equal(create_mask(grid, 2, 2, 9, 9, device="cpu"), grid.dense())
 
 
+def test_a_reason_counts_only_where_its_whole_branch_is_open():
+    # the pad closes the window's branch; only the global token opens the cell
+    local, token = P.window(4), P.global_tokens(1)
+    grid = ((local & P.padding([1, 0, 1, 1])) | token).at(4)
+    assert grid.why(2, 1) == (token,) and grid.reasons()[2, 1] == 2
+    assert [part.name for part in grid.why(2, 3)] == ["window 4", "real tokens"]
+
+
+def test_a_global_pad_has_no_effect():
+    pattern = (P.window(3) | P.global_tokens(0)) & P.padding([0, 1, 1, 1, 1], rows=True)
+    assert rows(pattern, 5) == [[], [1, 2], [1, 2, 3], [2, 3, 4], [3, 4]]
+
+
+def test_a_published_plan_runs_as_a_table():
+    with np.load(Path(__file__).parents[1] / "reference" / "bigbird_plan.npz", allow_pickle=False) as plans:
+        plan = plans["out/layer/1024_64_3_h12_seed0"]  # (heads, blocks - 2, r): the key blocks of each inner block
+    allowed = np.zeros((12, 16, 16), dtype=bool)
+    heads, blocks, _ = np.indices(plan.shape)
+    allowed[heads, blocks + 1, plan] = True
+    ends = P.in_blocks(64, P.window(3)) | P.in_blocks(64, P.global_tokens(0, -1))
+    grid = (P.table(allowed, block=64) | ends).at(1024)
+    # the plan's notes: 38 of its 168 rows repeat a window or global block; a set holds those pairs once
+    seen_twice = (P.table(allowed, block=64) & ends).at(1024).blocks(64)
+    assert int((seen_twice == P.ALL).any(-1).sum()) == 38
+    inner = [len({*row, i, i + 1, i + 2, 0, 15}) for head in plan for i, row in enumerate(head.tolist())]
+    assert int(grid.pairs().sum()) == (sum(inner) + 12 * 2 * 16) * 64 * 64
+
+
+def test_heads_unite_in_path_as_in_reach():
+    grid = P.per_head(P.window(1), P.full()).at(4)
+    assert grid.path(0, 3) == [0, 3] and bool(P.reach([grid]).all()) and grid.path(0, 3, h=0) is None
+
+
+def test_large_draws_take_no_more_than_there_are():
+    assert P.random(10**9).at(64).pairs() == 64 * 64
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -225,6 +272,20 @@ def test_a_grid_is_a_mask_mod():
         (lambda: P.window(2.5), "width must be a whole number, not 2.5"),
         (lambda: P.window(True), "whole number, not True"),
         (lambda: P.random(-1), "r is -1, the least is 0"),
+        (lambda: P.window(10**24), "the most is 2147483647"),
+        (lambda: P.cells((10**30, 0)), "the most is 2147483647"),
+        (lambda: P.random(1, 2**32), "take a seed of 32 bits"),
+        (lambda: P.padding(None), "not a table of numbers"),
+        (lambda: P.padding([10**30]), "not a table of numbers"),
+        (lambda: P.padding([1], rows="no"), "rows must be True or False"),
+        (lambda: P.longformer(4, 0), "write (0,)"),
+        (lambda: P.bigbird(ends=-1), "ends is -1"),
+        (lambda: P.full().at(4.0), "whole number, not 4.0"),
+        (lambda: P.full().at(4, start="first"), "start is 'first'"),
+        (lambda: P.full().at(4).blocks(2.0), "whole number, not 2.0"),
+        (lambda: P.per_head(P.full(), P.causal()).at(4).why(1, 1, h=5), "h = 5 is outside 0 … 1"),
+        (lambda: P.full().at(4).region(slice(2), slice(2), b=-1), "b = -1"),
+        (lambda: P.parse(3), "not from 3"),
         (lambda: P.random_blocks(3, 0), "block is 0"),
         (lambda: P.global_tokens(7).at(5), "position 7 is not among the 5 keys"),
         (lambda: P.global_tokens(0, where=[1]), "not both"),
@@ -240,8 +301,8 @@ def test_a_grid_is_a_mask_mod():
         (lambda: P.per_head(), "give one for each head"),
         (lambda: P.per_head(P.per_head(P.full(), P.causal())), "plain patterns"),
         (lambda: P.in_blocks(64, 3), "not a pattern"),
-        (lambda: (P.padding([[1, 1]] * 2) & P.padding([[1, 1]] * 3)).at(2).lead, "2 and 3 samples"),
-        (lambda: P.full().at(0), "0 queries"),
+        (lambda: (P.padding([[1, 1]] * 2) & P.padding([[1, 1]] * 3)).at(2), "2 and 3 samples"),
+        (lambda: P.full().at(0), "queries is 0, the least is 1"),
         (lambda: P.full().at(5, 3), "do not lie among 3 keys"),
         (lambda: P.full().at(2, 5, start=4), "give start from 0 to 3"),
         (lambda: P.full().at(3).why(3, 0), "q = 3 is outside 0 … 2"),
