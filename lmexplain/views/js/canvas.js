@@ -9,25 +9,35 @@
 
 const SAME = Array.from({ length: 128 }, (_, c) => new Float64Array(new Uint8Array(8).fill(c).buffer)[0]);
 
-/** A row of S bytes that can also be read eight at a time. */
+/** A row of S bytes that can also be read eight at a time; what fills the last eight stays 0. */
 export function rowBuffer(S) {
   const words = new Float64Array(Math.ceil(S / 8));
-  return { row: new Uint8Array(words.buffer, 0, S), words, runs: new Uint16Array(3 * S + 3) };
+  const bytes = new Uint8Array(words.buffer);
+  return { row: bytes.subarray(0, S), bytes, words, runs: new Uint16Array(3 * S + 3) };
 }
 
-/** Writes first, end, class of each run of equal non-empty cells into buffer.runs; returns how many numbers. */
-export function runsOf({ row, words, runs }, S) {
-  let n = 0;
-  for (let k = 0; k < S;) {
-    const c = row[k];
-    const first = k++;
-    const same = SAME[c];
-    while (k < S && row[k] === c) k += (k & 7) === 0 && k + 8 <= S && words[k >> 3] === same ? 8 : 1;
-    if (c) {
-      runs[n++] = first;
-      runs[n++] = k;
-      runs[n++] = c;
+/** Writes first, end, class of each run of equal non-empty cells into `runs`, from place n on; returns where they end. */
+export function runsOf({ bytes, words, runs: own }, S, runs = own, n = 0) {
+  let open = 0; // the class of the run, or gap, that goes on
+  let first = 0;
+  for (let w = 0; w < words.length; w++) {
+    if (words[w] === SAME[open]) continue;
+    for (let k = 8 * w, end = k + 8; k < end; k++) {
+      const c = bytes[k];
+      if (c === open) continue;
+      if (open) {
+        runs[n++] = first;
+        runs[n++] = k;
+        runs[n++] = open;
+      }
+      open = c;
+      first = k;
     }
+  }
+  if (open) {
+    runs[n++] = first;
+    runs[n++] = S;
+    runs[n++] = open;
   }
   return n;
 }
@@ -39,20 +49,20 @@ export function tally({ T, S, row }, classes, buffer) {
   const counts = new Float64Array(classes + 1);
   const columns = new Int32Array(S + 1);
   const starts = new Uint32Array(T + 1);
-  const { runs } = buffer;
-  let kept = new Uint16Array(12 * T);
+  let kept = new Uint16Array(12 * T + 3 * S + 3);
   for (let t = 0; t < T; t++) {
     row(t, buffer.row.fill(0));
-    const n = runsOf(buffer, S);
-    for (let i = 0; i < n; i += 3) {
+    const runs = kept ?? buffer.runs;
+    const first = kept ? starts[t] : 0;
+    const n = runsOf(buffer, S, runs, first);
+    for (let i = first; i < n; i += 3) {
       counts[runs[i + 2]] += runs[i + 1] - runs[i];
       columns[runs[i]]++;
       columns[runs[i + 1]]--;
     }
-    starts[t + 1] = starts[t] + n;
-    if (starts[t + 1] > MOST_KEPT) kept = null;
-    if (kept && starts[t + 1] > kept.length) kept = grown(kept, 2 * starts[t + 1]);
-    kept?.set(runs.subarray(0, n), starts[t]);
+    starts[t + 1] = n;
+    if (n > MOST_KEPT) kept = null;
+    else if (kept && n + 3 * S + 3 > kept.length) kept = grown(kept, 2 * n + 3 * S + 3);
   }
   for (let k = 1; k < S; k++) columns[k] += columns[k - 1];
   counts[0] = counts.reduce((sum, count) => sum + count, 0);
@@ -106,7 +116,7 @@ export function inkOn(hex) {
 
 function pixel(hex) {
   const [r, g, b] = rgb(hex);
-  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0; // little-endian RGBA
+  return (255 << 24) | (b << 16) | (g << 8) | r; // little-endian RGBA
 }
 
 export function gapOf(size) {
@@ -150,7 +160,7 @@ export function makePainter() {
   let image = null;
   let cells = null;
   let buffer = rowBuffer(1);
-  let shares = new Uint32Array(0);
+  let counts = new Int32Array(0);
   let levels = {};
   let list = buffer.runs; // the runs of the row read last: list[from] … list[to - 1]
   let from = 0;
@@ -227,30 +237,31 @@ export function makePainter() {
   }
 
   /** More than one cell to a pixel: the share of allowed cells, in the colour of the most frequent class.
-      A pixel row costs what its runs cover, not its width: only touched pixels are looked at, and cleared. */
+      A run adds to its two end pixels, and notes where the whole pixels between them begin and end. A pixel row then
+      changes its colour only at noted pixels: it costs what it holds, not what it spans. */
   function drawShares(source, classes, empty, box, view) {
     const { s, col, row } = view;
     const { w, h } = box;
     const { S, T } = source;
     const C = classes.length;
-    if (shares.length < w * (C + 1)) shares = new Uint32Array(w * (C + 1)); // first the sums, then each class
+    const W = w + 2;
+    if (counts.length < 2 * C * W) counts = new Int32Array(2 * C * W);
+    const part = counts.subarray(0, C * W); // for each pixel and class: cells that a run covers in part,
+    const turn = counts.subarray(C * W, 2 * C * W); // and +1 where whole pixels begin, -1 where they end
+    const whole = new Int32Array(C); // how many rows cover the whole pixel
+    const noted = new Int32Array((W + 31) >> 5); // pixels where something changes, 32 to a word
     const colours = levelsOf(classes, empty);
     const nothing = pixel(empty.colour);
-    const edge = new Uint16Array(w + 1); // the first key of each pixel
+    const edge = new Int32Array(w + 1); // the first key of each pixel
     const place = new Uint16Array(S); // and the pixel of each key
     for (let p = 0; p <= w; p++) edge[p] = Math.min(S, Math.round(col + p / s));
     for (let p = 0; p < w; p++) place.fill(p, edge[p], edge[p + 1]);
     const lo = edge[0];
     const hi = edge[w];
     const out = cells;
-    const sums = shares;
     for (let y = 0; y < h; y++) {
       const first = Math.min(T - 1, Math.round(row + y / s));
       const end = Math.max(first + 1, Math.min(T, Math.round(row + (y + 1) / s)));
-      const at = y * w;
-      out.fill(nothing, at, at + w);
-      let left = w;
-      let right = -1;
       for (let t = first; t < end; t++) {
         read(source, t);
         for (let i = from, n = to, r = list; i < n; i += 3) {
@@ -259,32 +270,52 @@ export function makePainter() {
           if (a >= b) continue;
           const p = place[a];
           const q = place[b - 1];
-          const own = r[i + 2] * w;
-          if (p < left) left = p;
-          if (q > right) right = q;
-          for (let m = p; m <= q; m++) {
-            const n = (m === q ? b : edge[m + 1]) - (m === p ? a : edge[m]);
-            sums[m] += n;
-            sums[own + m] += n;
+          const own = r[i + 2] - 1;
+          noted[p >> 5] |= 1 << p;
+          noted[(p + 1) >> 5] |= 1 << (p + 1);
+          if (p === q) {
+            part[p * C + own] += b - a;
+            continue;
           }
+          noted[q >> 5] |= 1 << q;
+          noted[(q + 1) >> 5] |= 1 << (q + 1);
+          part[p * C + own] += edge[p + 1] - a;
+          part[q * C + own] += b - edge[q];
+          turn[(p + 1) * C + own] += 1;
+          turn[q * C + own] -= 1;
         }
       }
-      const rows = end - first;
-      for (let p = left; p <= right; p++) {
-        const sum = sums[p];
-        if (sum === 0) continue;
-        let best = 0;
-        let most = 0;
-        sums[p] = 0;
-        for (let c = 0, i = w + p; c < C; c++, i += w) {
-          if (sums[i] > most) {
-            most = sums[i];
-            best = c;
+      const step = 32.5 / (end - first);
+      const at = y * w;
+      let colour = nothing;
+      let drawn = 0;
+      for (let word = 0; word < noted.length; word++) {
+        for (let bits = noted[word]; bits; bits &= bits - 1) {
+          const p = 32 * word + 31 - Math.clz32(bits & -bits);
+          if (p - drawn === 1) out[at + drawn] = colour;
+          else if (p > drawn) out.fill(colour, at + drawn, at + p);
+          drawn = p;
+          if (p >= w) break;
+          const width = edge[p + 1] - edge[p];
+          let sum = 0;
+          let best = 0;
+          let most = 0;
+          for (let c = 0, i = p * C; c < C; c++, i++) {
+            whole[c] += turn[i];
+            const n = whole[c] * width + part[i];
+            turn[i] = part[i] = 0;
+            sum += n;
+            if (n > most) {
+              most = n;
+              best = c;
+            }
           }
-          sums[i] = 0;
+          colour = sum > 0 ? colours[best * 33 + (((step * sum) / width) | 0)] : nothing;
         }
-        out[at + p] = colours[best * 33 + ((32.5 * sum) / (rows * (edge[p + 1] - edge[p])) | 0)];
+        noted[word] = 0;
       }
+      if (drawn < w) out.fill(colour, at + drawn, at + w);
+      whole.fill(0);
     }
   }
 
@@ -294,7 +325,7 @@ export function makePainter() {
     if (levels.key !== key) {
       levels = {
         key,
-        colours: Uint32Array.from({ length: 33 * classes.length }, (_, i) =>
+        colours: Int32Array.from({ length: 33 * classes.length }, (_, i) =>
           pixel(mixed(empty.colour, classes[Math.floor(i / 33)].colour, 0.4 + (0.6 * (i % 33)) / 32)),
         ),
       };
@@ -309,7 +340,7 @@ export function makePainter() {
       if (view.s >= 5) return drawTiles(ctx, source, classes, empty, box, view);
       if (image?.width !== box.w || image?.height !== box.h) {
         image = ctx.createImageData(box.w, box.h);
-        cells = new Uint32Array(image.data.buffer);
+        cells = new Int32Array(image.data.buffer); // signed: a pixel then fits the engine's small integers
       }
       (view.s >= 1 ? drawPixels : drawShares)(source, classes, empty, box, view);
       ctx.putImageData(image, box.x, box.y);
@@ -427,7 +458,20 @@ export function makePlot(on) {
     shown = picture;
     space = [width, height];
     const { source, classes, theme, view, rowText, colText, offset, strips: below = [] } = picture;
-    const given = [width, height, dpr, source.T, source.S, theme, view.zoom, view.x, view.y, rowText, colText, below.length];
+    const given = [
+      width,
+      height,
+      dpr,
+      source.T,
+      source.S,
+      theme,
+      view.zoom,
+      view.x,
+      view.y,
+      rowText,
+      colText,
+      below.length,
+    ];
     if (!unchanged(measured, given)) layout = measure(picture, width, height, dpr);
     const { box } = layout;
     resize(base);

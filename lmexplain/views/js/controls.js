@@ -286,7 +286,7 @@ export function controlsOf(node, path, { say, line, read, change, sample }) {
         length,
       );
     },
-    memory: () => whole("length", 0, Math.max(offset, 1)),
+    memory: () => node.length !== null && whole("length", 0, Math.max(offset, 1)),
     padding() {
       const ends = (at) => [own(at.real).indexOf(1), own(at.real).lastIndexOf(1) + 1];
       const set = (from, to) =>

@@ -17,7 +17,7 @@ export const FORMS = {
   segments: { ids: ["numbers"] },
   prefix: { length: ["lengths", 0] },
   permutation: { order: ["order"], stream: ["stream", "", "content"] },
-  memory: { length: ["whole", 0] },
+  memory: { length: ["most", 0, null] },
   padding: { real: ["marks"], rows: ["flag", "", false] },
   cells: { "*pairs": ["pair"] },
   table: { allowed: ["table"], block: ["whole", 1, 1] },
@@ -53,13 +53,13 @@ const PAPERS = {
         blocks(block, globals(tokens)),
         { op: "random_blocks", r, block, seed },
       ];
-      return titled("BigBird (blocks, as published)", or(...parts));
+      return titled("BigBird, in blocks", or(...parts));
     },
   ],
   bigbird_tokens: [
     { r: ["whole", 0, 3], width: ["whole", 1, 3], tokens: ["places", "", [0]], seed: ["whole", 0, 0] },
     ({ r, width, tokens, seed }) =>
-      titled("BigBird (tokens, as explained)", or(window_(width), globals(tokens), { op: "random", r, seed })),
+      titled("BigBird, by tokens", or(window_(width), globals(tokens), { op: "random", r, seed })),
   ],
   unilm: [
     { setting: ["text"], source: ["lengths", 0, null] },
@@ -86,7 +86,8 @@ const PAPERS = {
   transformer_xl: [
     { memory: ["whole", 0], same_length: ["flag", "", false] },
     ({ memory, same_length }) => {
-      const whole = or(memory_(memory), { op: "causal" });
+      const segment = { op: "and", parts: [{ op: "causal" }, { op: "not", part: memory_(null) }] };
+      const whole = or(memory_(memory), segment);
       return titled("Transformer-XL", same_length ? { op: "and", parts: [whole, window_(2 * memory + 1)] } : whole);
     },
   ],
@@ -103,6 +104,7 @@ const isTable = (value, each) =>
 /** What each kind of parameter accepts; a value of another kind is refused with its name. */
 const KINDS = {
   whole: (value, least) => isWhole(value) && value >= least,
+  most: (value, least) => value === null || (isWhole(value) && value >= least), // null: no limit
   place: isWhole,
   places: (value) => Array.isArray(value) && value.every(isWhole),
   numbers: (value) => isTable(value, isWhole),

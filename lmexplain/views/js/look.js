@@ -146,7 +146,7 @@ export function conditionOf(node) {
     case "permutation":
       return node.stream === "query" ? "z⁻¹(k) < z⁻¹(q)" : "z⁻¹(k) ≤ z⁻¹(q)";
     case "memory":
-      return `t₀ − ${node.length} ≤ k < t₀`;
+      return node.length === null ? "k < t₀" : `t₀ − ${node.length} ≤ k < t₀`;
     case "padding":
       return node.rows ? "q, k ∈ real" : "k ∈ real";
     case "cells":

@@ -30,13 +30,18 @@ function lines(...nodes) {
 
 /** The walker of the chosen sample: heads united; a query stream sits on layers of the content stream. */
 function walkerOf(app) {
-  const { spec, T, S, start, b, lead } = app.A.grid;
-  return app.cached("walker", [app.A], () => {
-    const heads = (node) => Array.from({ length: lead?.[1] ?? 1 }, (_, head) => evaluate(node, T, S, start, b, head));
-    return permutationOf(spec)?.stream === "query"
-      ? walker(heads(streamed(spec, "content")), heads(spec))
-      : walker(heads(spec));
-  });
+  const { spec } = app.A.grid;
+  return app.cached("walker", [app.A], () =>
+    permutationOf(spec)?.stream === "query"
+      ? walker(headsOf(app, streamed(spec, "content")), headsOf(app, spec))
+      : walker(headsOf(app, spec)),
+  );
+}
+
+/** A pattern for the lengths on show, head by head. */
+function headsOf(app, node) {
+  const { T, S, start, b, lead } = app.A.grid;
+  return Array.from({ length: lead?.[1] ?? 1 }, (_, head) => evaluate(node, T, S, start, b, head));
 }
 
 function distances(app) {
@@ -145,7 +150,7 @@ const reach = {
 
 function shortest(app) {
   const [i, j] = app.path();
-  return app.cached("path", [app.A, i, j], () => pathOf(app.A.grid, i, j));
+  return app.cached("path", [app.A, i, j], () => pathOf(headsOf(app, app.A.grid.spec), i, j));
 }
 
 const path = {

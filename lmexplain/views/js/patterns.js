@@ -144,7 +144,7 @@ const PAINTERS = {
 
   // the keys right before the first query
   memory({ length }, { offset }) {
-    return (q, row, v) => row.fill(v, Math.max(0, offset - length), offset);
+    return (q, row, v) => row.fill(v, length === null ? 0 : Math.max(0, offset - length), offset);
   },
 
   // k is a real token
@@ -285,8 +285,29 @@ export function leavesOf(node, h = 0) {
   return node.op === "per_head" ? leavesOf(node.heads[h]) : [node];
 }
 
-function has(node, op) {
-  return node.op === op || childrenOf(node).some((child) => has(child, op));
+/** Each leaf with the `&` above it, but the outermost: a part of `&` counts only where all its parts allow. */
+function branchesOf(node, h, gates = null) {
+  if (node.op === "per_head") return branchesOf(node.heads[h], 0, gates);
+  if (node.op !== "or" && node.op !== "and") return [[node, gates ?? []]];
+  const inner = node.op === "or" ? (gates ?? []) : gates ? [...gates, node] : [];
+  return node.parts.flatMap((part) => branchesOf(part, h, inner));
+}
+
+/** Paints a leaf where every gate is open. */
+function gated([leaf, gates], line) {
+  const paint = painter(leaf, line);
+  if (!gates.length) return paint;
+  const doors = gates.map((gate) => painter(gate, line));
+  const open = bytes(line.S);
+  const door = bytes(line.S);
+  return (q, row, v) => {
+    paint(q, open.fill(0), 255);
+    for (const step of doors) {
+      step(q, door.fill(0), 255);
+      meet(open, door);
+    }
+    spread(open, row, v);
+  };
 }
 
 /** Whether the pattern compares the place of a query with that of a key: impossible in cross-attention. */
@@ -365,9 +386,10 @@ export function evaluate(spec, T, S, start = S - T, b = 0, h = 0) {
   checkLengths(spec, line);
   const paint = painter(spec, line);
   const { offset } = line;
-  const leaves = leavesOf(spec, line.h);
-  const painters = leaves.map((leaf) => painter(leaf, line));
-  const allowed = has(spec, "and") ? bytes(S) : null;
+  const branches = branchesOf(spec, line.h);
+  const leaves = branches.map(([leaf]) => leaf);
+  const painters = branches.map((branch) => gated(branch, line));
+  const allowed = spec.op === "and" ? bytes(S) : null;
   const first = spec.op === "and" ? leavesOf(spec.parts[0], line.h).length : leaves.length; // of a & b, a has the reason
   const one = new Uint8Array(S);
 
@@ -480,17 +502,20 @@ function packer(grids, words) {
   };
 }
 
-/** Positions from the query at position i to the key at j, one layer a step, as few as there are; null out of reach. */
-export function pathOf(grid, i, j) {
-  const { T, S, start, offset } = grid;
+/** Positions from the query at position i to the key at j, one layer a step, as few as there are; null out of reach.
+    `grids`: the heads of a layer, united. */
+export function pathOf(grids, i, j) {
+  const { T, S, start, offset } = grids[0];
   const row = new Uint8Array(S);
-  if (start === null) return (grid.row(i, row), row[j] ? [i, j] : null);
+  const paint = (t) => grids.forEach((grid) => grid.row(t, row));
+  if (start === null) return (paint(i), row[j] ? [i, j] : null);
   const cameFrom = new Int32Array(S).fill(-1);
   cameFrom[i] = i;
   for (let frontier = [i]; frontier.length && cameFrom[j] < 0;) {
     const reached = [];
     for (const at of frontier) {
-      grid.row(at - offset, row.fill(0));
+      row.fill(0);
+      paint(at - offset);
       for (let k = 0; k < S; k++) if (row[k] && cameFrom[k] < 0) ((cameFrom[k] = at), reached.push(k));
     }
     frontier = reached.sort((a, b) => a - b).filter((k) => k >= offset && k < offset + T);
