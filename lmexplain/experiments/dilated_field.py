@@ -74,12 +74,14 @@ def run(length: str = "reduced", seed: int = 0) -> DilatedField:
         width=width,
         dilation=d,
         plain=_span(plain, f"{stacked}, no dilation", f"{stacked_zh}，无空洞"),
-        one_layer_stride=_span(one_stride, f"field of one layer, a key every {d}", f"单层感受野，步长为 {d}"),
+        one_layer_stride=_span(one_stride, f"field of one layer, a key every {d}", f"单层感受野，key 的步长为 {d}"),
         one_layer_gap=_span(one_gap, f"field of one layer, {d} keys skipped", f"单层感受野，中间跳过 {d} 个 key"),
-        stacked_stride=_span(stacked_span, f"{stacked}, a key every {d}", f"{stacked_zh}，步长为 {d}"),
+        stacked_stride=_span(stacked_span, f"{stacked}, a key every {d}", f"{stacked_zh}，key 的步长为 {d}"),
         filled_plain=_share(plain_filled, "part of the field reached, no dilation", "感受野中能到达的部分，无空洞"),
         filled_dilated=_share(
-            stacked_filled, f"part of the field reached, a key every {d}", f"感受野中能到达的部分，各层步长都为 {d}"
+            stacked_filled,
+            f"part of the field reached, a key every {d}",
+            f"感受野中能到达的部分，各层 key 的步长都为 {d}",
         ),
         filled_mixed=_share(
             mixed_filled,

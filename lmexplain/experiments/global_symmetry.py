@@ -44,13 +44,16 @@ class GlobalSymmetry:
         seen = min(self.see_cls.low, self.see_question.low)
         ways = sum(share == 100 for share in (sees, seen))
         added = self.pairs_question.mean - self.pairs_local.mean
+        sight = "all tokens" if sees == 100 else f"at least {sees:.1f}% of the tokens"
+        sight_zh = "能看到全部 token" if sees == 100 else f"至少能看到 {sees:.1f}% 的 token"
+        by = "all" if seen == 100 else f"at least {seen:.1f}%"
+        by_zh = "被全部 token 看到" if seen == 100 else f"至少被 {seen:.1f}% 的 token 看到"
         return Verdict(
             ("wrong", "imprecise", "correct")[ways],
-            f"in a text of {self.n:,} tokens every global token sees at least {sees:.0f}% of the tokens and is seen by"
-            f" at least {seen:.0f}%; {self.question} question tokens add {added:,.0f} pairs, and global tokens have"
+            f"in a text of {self.n:,} tokens every global token sees {sight} and is seen by {by};"
+            f" {self.question} question tokens add {added:,.0f} pairs, and global tokens have"
             f" projections of their own, {self.projections.mean:,.0f} parameters",
-            f"在 {self.n:,} 个 token 的文本里，每个全局 token 至少看到 {sees:.0f}% 的 token，"
-            f"并至少被 {seen:.0f}% 的 token 看到；"
+            f"在 {self.n:,} 个 token 的文本里，每个全局 token {sight_zh}，并{by_zh}；"
             f"{self.question} 个问题 token 增加 {added:,.0f} 个配对，全局 token 还有自己的投影，"
             f"共 {self.projections.mean:,.0f} 个参数",
         )

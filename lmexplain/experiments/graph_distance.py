@@ -46,14 +46,16 @@ class GraphDistance:
         """Correct where every token sees the global ones and they bring all pairs within 2 layers, which window and
         random keys alone do not; imprecise where they help less than that; wrong where some token does not see them."""
         seen, diameter = self.see_global.low, self.global_diameter.high
+        who = "all" if seen == 100 else f"{seen:.1f}%"
+        who_zh = "所有" if seen == 100 else f"{seen:.1f}% 的"
         completes = diameter <= 2 < self.both_diameter.low
         return Verdict(
             "wrong" if seen < 100 else "correct" if completes else "imprecise",
-            f"{seen:.0f}% of the tokens see the global one; the farthest pair is {self.window_diameter.range} layers"
+            f"{who} of the tokens see the global one; the farthest pair is {self.window_diameter.range} layers"
             f" apart with the window alone, {self.both_diameter.range} with random keys too,"
             f" {self.global_diameter.range} with the global token,"
             f" but {self.one_way_diameter.range} if it is only looked at and does not look itself",
-            f"{seen:.0f}% 的 token 能看到全局 token；相距最远的一对，只用窗口需要 {self.window_diameter.range} 层，"
+            f"{who_zh} token 能看到全局 token；相距最远的一对，只用窗口需要 {self.window_diameter.range} 层，"
             f"加上随机 key 需要 {self.both_diameter.range} 层，再加全局 token 需要 {self.global_diameter.range} 层；"
             f"但如果全局 token 只被看而自己不看全部，则需要 {self.one_way_diameter.range} 层",
         )

@@ -9,15 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, SupportsFloat, TypeVar
 
+from lmexplain.words import word
+
 __all__ = ["JUDGEMENTS", "LENGTHS", "Experiment", "Measured", "Verdict", "choose"]
 
-JUDGEMENTS = {
-    "correct": "正确",
-    "imprecise": "不够准确",
-    "wrong": "错误",
-    "depends": "视条件而定",
-}
-"""What a claim can turn out to be, and its name in Chinese."""
+JUDGEMENTS = ("correct", "imprecise", "wrong", "depends")
+"""What a claim can turn out to be; `Verdict.word` names it in either language."""
 
 LENGTHS = ("reduced", "quick", "thorough")
 """How long an experiment may run: 6 s (the sweep), 60 s (a reader's), as long as it takes (the ledger's)."""
@@ -120,7 +117,7 @@ class Measured:
         joined = f"{self.number}{unit}" if unit in ("%", "×") else f"{self.number} {unit}".rstrip()
         if self.n == 1:
             return joined
-        return f"{joined}（{self.n} 次）" if lang == "zh" else f"{joined} ({self.n} runs)"
+        return word("experiment.runs", lang, number=joined, runs=self.n)
 
     def label(self, lang: str = "en") -> str:
         """What was measured, in words; English where there is no Chinese."""
@@ -145,7 +142,7 @@ class Verdict:
             raise ValueError(f"the verdict {self.judgement!r} gives no reason; write one sentence in each language")
 
     def word(self, lang: str = "en") -> str:
-        return JUDGEMENTS[self.judgement] if lang == "zh" else self.judgement
+        return word(f"experiment.judgement.{self.judgement}", lang)
 
     def reason(self, lang: str = "en") -> str:
         return self.because_zh if lang == "zh" else self.because

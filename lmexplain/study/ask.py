@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from lmexplain.study.data import LEVELS, Question, find_question, questions
+from lmexplain.study.data import Evidence, Question, find_question, questions
 from lmexplain.study.pages import Shown, question_list, question_page
 from lmexplain.study.terminal import bold, fill
 from lmexplain.words import LANGUAGES, language, word
@@ -73,17 +73,21 @@ class _Interview:
         for each in question.followups:
             print(fill(each.ask.of(lang), "? "))
             self._wait("study.press_answer")
-            print(fill(each.answer.of(lang), "  ") + ("\n" if each is not question.followups[-1] else ""))
+            print(fill(each.answer.of(lang), "  "))
+            print(self._rests(each.evidence, 2) + ("\n" if each is not question.followups[-1] else ""))
         self._wait("study.press_trap")
         self._part(word("study.trap", lang))
-        print(fill(question.trap.of(lang)))
+        print(fill(question.trap.text.of(lang)))
+        print(self._rests(question.trap.evidence))
 
     def _points(self) -> Iterator[str]:
         """The full answer, point by point, each with a box to tick and what it rests on."""
         for number, point in enumerate(self.question.points, 1):
-            rests = " · ".join(item.text(self.lang) for item in point.evidence)
-            evidence = word("study.evidence", self.lang, evidence=rests)
-            yield f"{fill(point.text.of(self.lang), f'{number} [ ] ')}\n{fill(evidence, ' ' * 6)}"
+            yield f"{fill(point.text.of(self.lang), f'{number} [ ] ')}\n{self._rests(point.evidence, 6)}"
+
+    def _rests(self, evidence: tuple[Evidence, ...], indent: int = 0) -> str:
+        items = " · ".join(item.text(self.lang) for item in evidence)
+        return fill(word("study.evidence", self.lang, evidence=items), " " * indent)
 
     def _tick_off(self) -> None:
         if not self.attended:
@@ -114,7 +118,7 @@ class _Interview:
 
 
 def _origin(question: Question, lang: str) -> str:
-    level = LEVELS[question.level] if lang == "zh" else question.level
+    level = word(f"study.level.{question.level}", lang)
     chapter = word("study.chapter", lang, chapter=question.chapter)
     badge = question.badge.of(lang) if question.badge and question.source.document != "D" else ""
     return " · ".join(filter(None, (question.source.text(lang), question.source.title, badge, level, chapter)))

@@ -1,5 +1,6 @@
 """An answer to an exercise beside its target: right or not, what differs, and what is said of a likely mistake."""
 
+import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,9 +27,8 @@ def attempt(exercise: "Exercise", answer: Any, lang: str = "en") -> "Attempt":
     target = exercise.code.target()
     if isinstance(target, Tensor):
         return Cells(exercise, answer, language(lang), _cells(exercise, answer, len(target)), target)
-    if isinstance(answer, bool) or not isinstance(answer, int):
-        raise TypeError(f"exercise {exercise.id} asks for a whole number, but got {answer!r}")
-    return Number(exercise, answer, language(lang), answer, target)
+    number = _whole(exercise, answer)
+    return Number(exercise, number, language(lang), number, target)
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,6 +179,16 @@ class Cells(Attempt):
             for q, (token, target, yours) in enumerate(rows)
         )
         return "\n".join(["", "", " " * room + heads, *grids, "", word("study.legend", self.lang)])
+
+
+def _whole(exercise: "Exercise", answer: Any) -> int:
+    """Any whole number, NumPy's and PyTorch's too; True is none, though Python takes it for 1."""
+    try:
+        if not isinstance(answer, bool):
+            return operator.index(answer)
+    except TypeError:
+        pass
+    raise TypeError(f"exercise {exercise.id} asks for a whole number, but got {answer!r}")
 
 
 def _cells(exercise: "Exercise", answer: Any, n: int) -> Tensor:

@@ -6,7 +6,7 @@ itself. A solution is shown to the reader as it stands here.
 
 import torch
 
-from lmexplain.patterns import Pattern, bigbird_tokens, cells, global_tokens, random, table, window
+from lmexplain.patterns import Pattern, cells, global_tokens, random, table, window
 from lmexplain.study.practice import Code, from_rule
 
 __all__ = ["EXERCISES"]
@@ -71,7 +71,7 @@ EXERCISES = {
         made_with=("cells", "table"),
     ),
     "14.3": Code(
-        target=lambda: bigbird_tokens(r=2, width=3, tokens=(0,), seed=7).at(12).dense(),
+        target=lambda: from_rule(12, lambda q, k: abs(q - k) <= 1 or 0 in (q, k) or k in _floyd(7, q, 12, 2)),
         solution=bigbird_by_parts,
         mistakes={
             "half": _one_way,
@@ -80,7 +80,7 @@ EXERCISES = {
         },
     ),
     "14.4": Code(
-        target=lambda: (window(512) | global_tokens(0)).at(4096).pairs(),
+        target=lambda: sum(4096 if q == 0 else len({0, *_neighbours(q, 4096, 256)}) for q in range(4096)),
         solution=count_pairs,
         mistakes={
             "ends": lambda: 4096 * 513,
@@ -99,6 +99,27 @@ EXERCISES = {
         },
     ),
 }
+
+
+def _neighbours(q: int, n: int, side: int) -> range:
+    """The places at most `side` away from q."""
+    return range(max(0, q - side), min(n, q + side + 1))
+
+
+def _floyd(seed: int, q: int, n: int, r: int) -> set[int]:
+    """The r keys that query q draws of n: Floyd's sampling, on the hash that `patterns.hashing` states."""
+    drawn: set[int] = set()
+    for i, last in enumerate(range(n - r, n)):
+        key = _mix(i ^ _mix(q ^ _mix(seed))) % (last + 1)
+        drawn.add(last if key in drawn else key)
+    return drawn
+
+
+def _mix(x: int) -> int:
+    x = (x + 0x9E3779B9) % 2**32
+    x = (x ^ x >> 16) * 0x7FEB352D % 2**32
+    x = (x ^ x >> 15) * 0x846CA68B % 2**32
+    return x ^ x >> 16
 
 
 def _walk_back(place: int, step: int) -> list[int]:

@@ -4,7 +4,7 @@ import argparse
 
 from lmexplain.experiments import LENGTHS, Experiment, Verdict, numbers
 from lmexplain.study.data import Claim, claims, find_claim
-from lmexplain.study.ledger import Record, judge, measured, remembered
+from lmexplain.study.ledger import SHIPPED, Record, judge, measured, remembered, write
 from lmexplain.study.pages import MARKS, Shown, claim_page
 from lmexplain.study.terminal import bold, columns, fill, pad, width
 from lmexplain.words import LANGUAGES, language, word
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `lmexplain claims`."""
     parser.add_argument("id", nargs="?", help="the claim, for instance C123; without one, all are listed")
     parser.add_argument("--run", action="store_true", help="measure it now (without an id: all of them)")
+    parser.add_argument("--write", action="store_true", help="with --run: make these the results of the package")
     parser.add_argument("--length", choices=LENGTHS, default="quick", help="at most 6 s, at most 60 s, or thorough")
     parser.add_argument("--seed", type=int, default=0, help="seed of what is random (default: 0)")
     parser.add_argument("--chapter", help="list the claims of one chapter only")
@@ -37,26 +38,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """`lmexplain claims`: print the ledger, or one claim, measured first with `--run`; the exit status."""
+    if args.write and (not args.run or args.id is not None or args.chapter is not None):
+        raise ValueError("--write records all claims as measured; use it with --run, without an id or --chapter")
     if args.id is not None:
         row = find_claim(args.id)
-        _print_claim(row, measured(row, args.length, args.seed, again=True) if args.run else remembered(row), args.lang)
+        _print_claim(row, _record(row, args), args.lang)
         return 0
     chosen = [row for row in claims().values() if args.chapter in (None, row.chapter)]
     if not chosen:
         known = ", ".join(sorted({row.chapter for row in claims().values()}))
         raise ValueError(f"there is no claim in chapter {args.chapter!r}; there are some in {known}")
-    for row in chosen if args.run else ():
-        if row.experiment:
+    records: dict[str, Record | None] = {}
+    for row in chosen:
+        if args.run and row.experiment:
             print(f"{row.id} …", flush=True)
-            measured(row, args.length, args.seed, again=True)
-    _print_ledger(chosen, args.lang)
+        records[row.id] = _record(row, args)
+    if args.write:
+        write({row.experiment: record for row in chosen if (record := records[row.id])})
+        print(word("study.wrote", args.lang, path=SHIPPED))
+    _print_ledger(chosen, records, args.lang)
     return 0
 
 
-def _print_ledger(chosen: list[Claim], lang: str) -> None:
+def _record(row: Claim, args: argparse.Namespace) -> Record | None:
+    """Measured now where that is asked for, else from memory; of this seed in both cases."""
+    if args.run and (row.experiment or args.id):
+        return measured(row, args.length, args.seed, again=True)
+    return remembered(row, args.seed)
+
+
+def _print_ledger(chosen: list[Claim], records: dict[str, Record | None], lang: str) -> None:
     """Claim, source, verdict, evidence and chapter as a table; the sentence of the claim under each row."""
     heads = ("claim", "source", "verdict", "evidence", "chapter")
-    table = [tuple(word(f"study.column_{head}", lang) for head in heads), *(_row(row, lang) for row in chosen)]
+    table = [tuple(word(f"study.column_{head}", lang) for head in heads)]
+    table += [_row(row, records[row.id], lang) for row in chosen]
     cells = [max(width(line[i]) for line in table) for i in range(len(heads))]
     lines = ["  ".join(pad(text, size) for text, size in zip(line, cells, strict=True)).rstrip() for line in table]
     print(bold(lines[0]))
@@ -65,13 +80,13 @@ def _print_ledger(chosen: list[Claim], lang: str) -> None:
     print("\n" + fill(word("study.ledger_hint", lang, id=chosen[0].id)))
 
 
-def _row(row: Claim, lang: str) -> tuple[str, ...]:
-    record = remembered(row)
+def _row(row: Claim, record: Record | None, lang: str) -> tuple[str, ...]:
     verdict = judge(row, record.result) if record else Verdict(row.verdict, "-", "-")
     source = row.source.text(lang) + (f" ({row.badge.of(lang)})" if row.badge else "")
     said = f"{MARKS[verdict.judgement]} {verdict.word(lang)}"
     found = word("study.ledger_measured" if record else "study.ledger_papers", lang, verdict=said)
-    return row.id, source, found, row.experiment or row.evidence[0].text(lang), row.chapter
+    rests = word(f"study.kind.{row.kind}", lang, ref=row.experiment or row.evidence[0].text(lang))
+    return row.id, source, found, rests, row.chapter
 
 
 def _print_claim(row: Claim, record: Record | None, lang: str) -> None:
@@ -89,14 +104,15 @@ def _print_claim(row: Claim, record: Record | None, lang: str) -> None:
         label, number = each.label(lang), each.text(lang)
         gap = columns() - width(label) - width(number)
         print(f"{label} {'.' * (gap - 2)} {number}" if gap > 3 else f"{label}\n{' ' * 4}{number}")
-    key = "study.took" if record.fresh else "study.remembered"
-    print("\n" + word(key, lang, length=record.length, seed=record.seed, seconds=record.seconds))
+    key = "study.took" if record.fresh else "study.shipped" if record.versions else "study.remembered"
+    how = {"length": record.length, "seed": record.seed, "seconds": record.seconds, "versions": record.versions}
+    print("\n" + fill(word(key, lang, **how)))
 
 
 def _heading(row: Claim, lang: str) -> str:
     badge = row.badge.of(lang) if row.badge else ""
     chapter = word("study.chapter", lang, chapter=row.chapter)
-    place = " · ".join(filter(None, (row.source.text(lang), badge, row.question, chapter)))
+    place = " · ".join(filter(None, (row.source.text(lang), row.source.title, badge, row.question, chapter)))
     return f"{fill(row.claim.of(lang), row.id + '  ')}\n{fill(place, '      ')}"
 
 

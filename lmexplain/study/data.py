@@ -15,9 +15,11 @@ from typing import Any, TypeVar
 import yaml
 
 from lmexplain.experiments.measure import JUDGEMENTS
+from lmexplain.words import LANGUAGES, word
 
 __all__ = [
     "LEVELS",
+    "STANDINGS",
     "Claim",
     "Evidence",
     "FollowUp",
@@ -38,13 +40,9 @@ __all__ = [
 ]
 
 VERSION = 1
-LEVELS = {"basic": "基础", "intermediate": "进阶", "advanced": "高阶"}
-STANDINGS = {
-    "seed": None,
-    "copy": ("in a fuller copy of the document", "见于该文档更完整的版本"),
-    "recalled": ("recalled, not in the document at hand", "凭记忆补充，不在现有文档中"),
-}
-BEYOND = ("beyond the two documents", "两份文档之外")
+LEVELS = ("basic", "intermediate", "advanced")
+STANDINGS = ("seed", "copy", "recalled")
+"""Where a row was read: in a given document, in a fuller public copy of it, or from memory of it."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,11 @@ class Text:
 
     def of(self, lang: str) -> str:
         return self.zh if lang == "zh" else self.en
+
+    @classmethod
+    def word(cls, key: str) -> "Text":
+        """The interface word `key`, in both languages."""
+        return cls(*(word(key, lang) for lang in LANGUAGES))
 
 
 @dataclass(frozen=True)
@@ -70,15 +73,23 @@ class Source:
     def text(self, lang: str = "en") -> str:
         """`document B, line 69`, or that the row stands in neither document."""
         if self.document == "D":
-            return BEYOND[lang == "zh"]
-        if lang == "zh":
-            return f"文档 {self.document}" + (f" 第 {self.line} 行" if self.line else "")
-        return f"document {self.document}" + (f", line {self.line}" if self.line else "")
+            return word("study.beyond", lang)
+        if self.line is None:
+            return word("study.document", lang, document=self.document)
+        return word("study.document_line", lang, document=self.document, line=self.line)
+
+    def badge(self, standing: str) -> Text | None:
+        """What a reader must know of where the row was read; None where it stands in a given document."""
+        if self.document == "D":
+            return Text.word("study.beyond")
+        if standing == "seed":
+            standing = "copy" if self.line is None else standing
+        return None if standing == "seed" else Text.word(f"study.standing.{standing}")
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper as it is cited, its title and its address."""
+    """A paper, or the code that its authors released, as it is cited: its title and its address."""
 
     cite: str
     title: str
@@ -89,9 +100,9 @@ class Paper:
 class Evidence:
     """What a statement rests on.
 
-    `kind` is "experiment" (`ref`: its name in `lmexplain.experiments`), "claim" (its id), "paper" (its key; `where`:
-    section or table), "figure" (its id), or "count": exactly `value` pairs of the pattern `ref` at length `n`, or block
-    pairs where `block` gives a size.
+    `kind` is "experiment" (`ref`: its name in `lmexplain.experiments`), "claim" (its id), "paper" (its key in
+    `papers.yaml`, where released code stands too; `where`: section, table or function), "figure" (its id), or "count":
+    exactly `value` pairs of the pattern `ref` at length `n`, or block pairs where `block` gives a size.
     """
 
     kind: str
@@ -106,10 +117,9 @@ class Evidence:
         if self.kind == "paper":
             return ", ".join(filter(None, (papers()[self.ref].cite, self.where)))
         if self.kind == "count":
-            unit = ("block pairs", "个块对") if self.block else ("pairs", "个配对")
-            return f"{self.ref}, n = {self.n:,}: {self.value:,} {unit[lang == 'zh']}"
-        name = {"experiment": ("experiment", "实验"), "claim": ("claim", "论断"), "figure": ("figure", "图")}[self.kind]
-        return f"{name[lang == 'zh']} {self.ref}"
+            key = "study.evidence_blocks" if self.block else "study.evidence_pairs"
+            return word(key, lang, pattern=self.ref, n=f"{self.n:,}", value=f"{self.value:,}")
+        return word(f"study.evidence_{self.kind}", lang, ref=self.ref)
 
     @property
     def link(self) -> str:
@@ -118,7 +128,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Point:
-    """One statement of a full answer, to be ticked off, and what it rests on."""
+    """One statement and what it rests on: a part of a full answer, to be ticked off, or the trap."""
 
     text: Text
     evidence: tuple[Evidence, ...]
@@ -139,6 +149,7 @@ class Question:
 
     id: str
     source: Source
+    standing: str
     wording: Text
     level: str
     models: tuple[str, ...]
@@ -146,19 +157,20 @@ class Question:
     spoken: Text
     points: tuple[Point, ...]
     followups: tuple[FollowUp, ...]
-    trap: Text
+    trap: Point
 
     @property
     def badge(self) -> Text | None:
         """What a reader must know of its origin; None where it stands in a given document."""
-        return Text(*BEYOND) if self.source.line is None else None
+        return self.source.badge(self.standing)
 
 
 @dataclass(frozen=True)
 class Claim:
     """A factual claim of a source. `verdict` is what the papers say of it; a measured result overrides it.
 
-    `experiment` measures it, and the result's method `rule` judges it; "" where a paper alone decides.
+    `kind` is how it was decided: by an experiment, an exact count, or a citation. `experiment` measures it, and the
+    result's method `rule` judges it; "" where a paper alone decides. `more` is what the correction rests on besides.
     """
 
     id: str
@@ -174,26 +186,22 @@ class Claim:
     experiment: str
     rule: str
     chapter: str
+    more: tuple[Evidence, ...] = ()
 
     @property
     def badge(self) -> Text | None:
         """What a reader must know of its origin; None where it stands in a given document."""
-        if self.source.document == "D":
-            return Text(*BEYOND)
-        origin = STANDINGS[self.standing]
-        if origin is None and self.source.line is None:
-            origin = STANDINGS["copy"]
-        return Text(*origin) if origin else None
+        return self.source.badge(self.standing)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         own = (Evidence("experiment", self.experiment),) if self.experiment else ()
-        return (*own, *((Evidence("paper", self.paper, self.where),) if self.paper else ()))
+        return (*own, *((Evidence("paper", self.paper, self.where),) if self.paper else ()), *self.more)
 
 
 @cache
 def papers() -> dict[str, Paper]:
-    """All papers by key."""
+    """All papers, and the code released with them, by key."""
     return {key: Paper(**entry) for key, entry in _read("papers.yaml").items()}
 
 
@@ -239,6 +247,7 @@ def _question(row: "Row", documents: dict[str, Text]) -> Question:
     question = Question(
         id=id,
         source=_source(row.part("source", "document line title"), documents),
+        standing=row.one_of("standing", STANDINGS) if "standing" in row.data else "seed",
         wording=Text(row.words("en"), row.words("zh")),
         level=row.one_of("level", LEVELS),
         models=tuple(row.many("models", str)),
@@ -246,7 +255,7 @@ def _question(row: "Row", documents: dict[str, Text]) -> Question:
         spoken=row.text("spoken"),
         points=tuple(_point(point) for point in row.parts("points", "en zh evidence")),
         followups=tuple(_followup(part) for part in row.parts("followups", "ask answer evidence")),
-        trap=row.text("trap"),
+        trap=_point(row.part("trap", "en zh evidence")),
     )
     if question.source.document != id[0]:
         raise row.error("source.document", f"is {question.source.document}, but the id is {id}; let them agree")
@@ -258,7 +267,7 @@ def _point(row: "Row") -> Point:
 
 
 def _followup(row: "Row") -> FollowUp:
-    return FollowUp(row.text("ask"), row.text("answer"), _evidence(row, required=False))
+    return FollowUp(row.text("ask"), row.text("answer"), _evidence(row, required=True))
 
 
 def _claim(row: "Row", documents: dict[str, Text]) -> Claim:
@@ -272,11 +281,19 @@ def _claim(row: "Row", documents: dict[str, Text]) -> Claim:
         correction=row.text("correction"),
         paper=row.one_of("paper", papers()),
         where=row.words("where", default=""),
-        kind=row.one_of("kind", ("experiment", "count", "citation")),
+        kind=_kind(row),
         experiment=row.words("experiment", default=""),
         rule=row.words("rule", default="verdict"),
         chapter=row.words("chapter", pattern=r"\d\d"),
+        more=_evidence(row, required=False),
     )
+
+
+def _kind(row: "Row") -> str:
+    kind = row.one_of("kind", ("experiment", "count", "citation"))
+    if (kind == "citation") == ("experiment" in row.data):
+        raise row.error("kind", f"is {kind}; a citation has no experiment, the others name theirs")
+    return kind
 
 
 def _source(row: "Row", documents: dict[str, Text]) -> Source:
@@ -337,8 +354,8 @@ def _rows(data: dict[str, Any], name: str, file: str, make: Callable[["Row"], Ma
 
 
 _FIELDS = {
-    "questions": "id source en zh level models chapter spoken points followups trap",
-    "claims": "id question source standing claim verdict correction paper where kind experiment rule chapter",
+    "questions": "id source standing en zh level models chapter spoken points followups trap",
+    "claims": "id question source standing claim verdict correction paper where kind experiment rule chapter evidence",
     "exercises": "id chapter title task tokens stub hints mistakes",
 }
 

@@ -220,7 +220,10 @@ def _question(question: Question, lang: str) -> str:
         details(word("study.spoken", lang), f"<p>{rich(question.spoken.of(lang))}</p>"),
         details(word("study.points", lang, count=len(question.points)), f'<ul class="lm-points">{points}</ul>'),
         details(word("study.followups", lang, count=len(question.followups)), followups),
-        details(word("study.trap", lang), f"<p>{rich(question.trap.of(lang))}</p>"),
+        details(
+            word("study.trap", lang),
+            f"<p>{rich(question.trap.text.of(lang))}</p>{evidence_line(question.trap.evidence, lang)}",
+        ),
     ])  # fmt: skip
 
 

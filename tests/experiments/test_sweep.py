@@ -4,6 +4,7 @@ import pytest
 
 from lmexplain import experiments
 from lmexplain.experiments import numbers
+from lmexplain.study import ledger
 from lmexplain.study.data import claims
 
 pytestmark = pytest.mark.sweep
@@ -17,7 +18,8 @@ def test_reduced(name):
     assert experiments.from_json(type(result), experiments.to_json(result)) == result
     for claim in claims().values():
         if claim.experiment == name:
-            assert getattr(result, claim.rule)().judgement == claim.verdict
+            assert ledger.judge(claim, result).judgement == claim.verdict
+            assert ledger.judge(claim, ledger.shipped(claim).result).judgement == claim.verdict
 
 
 def test_same_seed_same_numbers_and_other_seed_other_numbers():

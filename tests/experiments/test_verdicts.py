@@ -77,3 +77,14 @@ def test_both_reasons_name_the_same_numbers(name, numbers):
 
 def digits(text: str) -> list[str]:
     return sorted(re.findall(r"\d[\d,.]*\d|\d", text))
+
+
+def test_all_is_said_as_all():
+    """No "at least 100%", and nothing short of all is rounded up to it."""
+    whole = {"see_cls": 100, "seen_by_cls": 100, "see_question": 100, "seen_by_question": 100}
+    for name, numbers in (("global_symmetry", whole), ("graph_distance", {"see_global": 100})):
+        low = next(iter(numbers))
+        every, most = made_up(name, **numbers).verdict(), made_up(name, **{**numbers, low: 99.9}).verdict()
+        assert "100%" not in every.because + every.because_zh + most.because + most.because_zh
+        assert "99.9%" in most.because and "99.9%" in most.because_zh
+        assert "all " in every.because and ("全部" in every.because_zh or "所有" in every.because_zh)

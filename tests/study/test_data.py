@@ -3,15 +3,19 @@
 import copy
 import re
 from collections import Counter
+from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from lmexplain import experiments
+from lmexplain.experiments import numbers as measurements
 from lmexplain.patterns import parse
-from lmexplain.study import data
+from lmexplain.study import data, ledger
 from lmexplain.study.data import Text, claims, load_claims, load_questions, papers, questions
 from lmexplain.study.practice import exercises
+from lmexplain.words import glossary
 
 ALL = {**questions(), **claims(), **exercises()}
 
@@ -65,7 +69,8 @@ def test_questions_are_whole(question):
     assert len(question.points) >= 4 and len(question.followups) >= 2
     assert len(question.spoken.en.split()) <= 90, "thirty seconds are some 80 words"
     assert len(re.findall(r"[\u4e00-\u9fff]|[A-Za-z\d]+", question.spoken.zh)) <= 180
-    for point in (*question.points, *question.followups):
+    for point in (*question.points, *question.followups, question.trap):
+        assert point.evidence
         for evidence in point.evidence:
             check_evidence(evidence)
 
@@ -91,12 +96,105 @@ def test_claims_lead_somewhere(claim):
     assert claim.chapter == questions()[claim.question].chapter
     assert claim.experiment in experiments.EXPERIMENTS
     assert callable(getattr(experiments.result_type(claim.experiment), claim.rule))
+    for evidence in claim.evidence:
+        check_evidence(evidence)
 
 
-def test_papers_are_cited_by_their_number():
-    for paper in papers().values():
-        number = re.search(r"arXiv:(\S+)", paper.cite)
-        assert number and paper.link == f"https://arxiv.org/abs/{number[1]}"
+def test_papers_are_cited_by_their_number_and_code_by_its_commit():
+    for key, paper in papers().items():
+        if number := re.search(r"arXiv:(\S+)", paper.cite):
+            assert paper.link == f"https://arxiv.org/abs/{number[1]}"
+        else:
+            repository, commit, file = re.fullmatch(r"(\S+) at (\w{7}), (\S+)", paper.cite).groups()
+            assert re.fullmatch(rf"https://github.com/{repository}/blob/{commit}\w*/{file}", paper.link), key
+
+
+TERMS = {key: term.name for key, term in glossary("zh").items()} | {"dilation": "空洞"}  # 空洞率 is the number
+
+
+@pytest.mark.parametrize("id", ALL)
+def test_terms_are_the_glossary_s(id):
+    for name, text in texts(ALL[id]):
+        check_terms(text.en, text.zh, name)
+
+
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_terms_of_results_are_the_glossary_s(name):
+    record = ledger.shipped(next(claim for claim in claims().values() if claim.experiment == name))
+    verdict = record.result.verdict()
+    for en, zh in [(verdict.because, verdict.because_zh), *((m.what, m.what_zh) for m in measurements(record.result))]:
+        check_terms(en, zh, en)
+
+
+def check_terms(en, zh, where):
+    for key, term in glossary("en").items():
+        if re.search(rf"\b{re.escape(term.name)}\b", en, re.IGNORECASE):
+            assert TERMS[key] in zh, where
+
+
+# numbers in prose, against what was measured or published
+
+
+def said(id: str, where: str) -> Text:
+    row = ALL[id]
+    part, _, number = where.partition(" ")
+    found = getattr(row, part)
+    found = found[int(number) - 1] if number else found
+    return found if isinstance(found, Text) else getattr(found, "answer", None) or found.text
+
+
+def result(id: str):
+    return ledger.shipped(claims()[id]).result
+
+
+PROSE = [
+    ("B10", "points 5", lambda: f"some {result('C127').random_unreached.mean:.0f}% of the pairs unconnected"),
+    ("B10", "points 5", lambda: f"{result('C127').window_diameter.mean:,.0f} layers apart"),
+    ("B10", "points 5", lambda: f"need {between(result('C127').both_diameter)} layers,"),
+    ("B10", "points 5", lambda: f"{result('C127').both_path.mean:.1f} on average"),
+    ("B10", "points 5", lambda: f"every pair within {result('C127').global_diameter.range}."),
+    ("B10", "trap", lambda: f"stays {between(result('C127').one_way_diameter)} layers away"),
+    ("B10", "trap", lambda: f"instead of {result('C127').global_diameter.range}."),
+    ("B10", "points 1", lambda: f"a query has {result('C126').keys_in_blocks.mean:.0f} random keys"),
+    ("B09", "trap", lambda: f"{result('C123').one_sided.mean:.2f} times the pairs"),
+    ("B09", "points 2", lambda: f"{result('C124').plain.mean:,.0f} positions"),
+    ("B09", "points 6", lambda: f"{result('C125').projections.mean:,.0f}` of {result('C125').parameters.mean:,.0f}"),
+    ("B09", "points 7", lambda: f"{result('C123').longformer.mean:,.0f} of {4096**2:,} pairs"),
+    ("B09", "points 7", lambda: f"{result('C123').longformer_share.mean:.1f}%"),
+    ("C123", "correction", lambda: f"{result('C123').longformer.mean:,.0f} pairs"),
+    ("C123", "correction", lambda: f"{result('C123').longformer_global.mean:,.0f} with one global token"),
+    ("C124", "correction", lambda: f"{result('C124').stacked_stride.mean:,.0f} with `d = 2`"),
+    ("C126", "correction", lambda: f"{result('C126').block_share.mean:.1f}%"),
+]
+
+
+def between(number) -> str:
+    return f"{number.low:.0f} to {number.high:.0f}"
+
+
+@pytest.mark.parametrize("id, where, number", PROSE)
+def test_numbers_in_prose_are_the_ledger_s(id, where, number):
+    """The Chinese holds the same numbers (test_numbers_agree)."""
+    assert number() in said(id, where).en
+
+
+def test_what_is_said_of_the_published_plans_is_theirs():
+    """C126 and B10, against block plans that the released code drew: (heads, blocks - 2, r), row i of block i + 1."""
+    file = Path(__file__).parents[1] / "reference" / "bigbird_plan.npz"
+    with np.load(file, allow_pickle=False) as plans:
+        short, long = (plans[f"out/layer/{n}_64_3_h12_seed0"] for n in (1024, 4096))
+    rows = [(i, set(row)) for head in short.tolist() for i, row in enumerate(head, 1)]
+    repeated = sum(bool(row & {0, i - 1, i, i + 1, 15}) for i, row in rows)
+    blocks = sorted(set(long.ravel().tolist()))
+    visible = {sum(len({*row, 0, i - 1, i, i + 1, 63}) for i, row in enumerate(head, 1)) + 2 * 64 for head in long}
+    text = said("C126", "correction").en
+    assert f"in {repeated} of {len(rows)} rows of one plan" in text
+    assert blocks == list(range(1, 16)), "an unbroken range"
+    assert f"blocks {blocks[0]} to {blocks[-1]} of {long.shape[1] + 2}, counted from 0;" in text
+    assert (blocks[-1] + 1) * 64 == 1024 and "among the first 1,024 tokens" in text
+    assert visible == {622} and "622 of 4,096 block pairs" in text
+    assert not (long == long[0]).all(), "each head draws anew"
+    assert "the first 1,024 tokens" in said("B10", "points 1").en
 
 
 def test_the_first_rows_are_there():
@@ -104,6 +202,8 @@ def test_the_first_rows_are_there():
     assert list(claims()) == ["C123", "C124", "C125", "C126", "C127"]
     assert questions()["B09"].source.line == 69
     assert questions()["B10"].source.title == "Big Bird的Self-Attention模式是什么？"
+    assert claims()["C124"].source.title == "Dilated Sliding Window（空洞滑窗机制）"
+    assert claims()["C127"].source.title == questions()["B10"].source.title
 
 
 def test_the_numbers_in_a_verdict_s_correction_are_the_sources():
@@ -161,6 +261,9 @@ def broken(rows: dict, path: str, value) -> dict:
         ("questions.0.points", ..., "B09, points: is missing or empty"),
         ("questions.0.spoken", {"en": "x"}, "B09, spoken.zh: is missing"),
         ("questions.0.spoken", "x", "B09, spoken: is 'x'; give en, zh"),
+        ("questions.0.trap.evidence", ..., "B09, trap.evidence: is missing or empty"),
+        ("questions.0.followups.0.evidence", ..., r"B09, followups\[1\].evidence: is missing or empty"),
+        ("questions.0.standing", "heard", "B09, standing: is 'heard'; choose one of seed, copy, recalled"),
         ("questions.0.trap.en", "an `odd backtick", "B09, trap.en: holds a backtick without a partner"),
         ("questions.0.followups.0.answer", {"en": "x", "zh": "y", "fr": "z"}, r"followups\[1\].answer.fr: is no known"),
         ("questions.0.source.line", 0, "B09, source.line: is 0"),
@@ -188,6 +291,9 @@ def test_a_mistake_in_a_question_is_named(path, value, says):
         ("claims.0.correction", ..., "C123, correction: is missing"),
         ("claims.0.paper", "nobody", "C123, paper: is 'nobody'"),
         ("claims.0.kind", "hearsay", "C123, kind: is 'hearsay'"),
+        ("claims.0.kind", "citation", "C123, kind: is citation; a citation has no experiment"),
+        ("claims.0.experiment", ..., "C123, kind: is count; a citation has no experiment"),
+        ("claims.3.evidence", [{"paper": "lost"}], r"C126, evidence\[1\].paper: is 'lost'"),
         ("claims.0.source.line", "73", "C123, source.line: is '73'"),
     ],
 )
@@ -205,10 +311,13 @@ def test_a_mistake_in_a_claim_is_named(path, value, says):
         ("seed", None, "in a fuller copy of the document"),
     ],
 )
-def test_a_claim_outside_the_documents_carries_a_badge(standing, line, badge):
+def test_what_stands_outside_the_documents_carries_a_badge(standing, line, badge):
     rows = broken(broken(CLAIMS, "claims.0.standing", standing), "claims.0.source.line", line)
     claim = load_claims(rows)["C123"]
-    assert (claim.badge.en if claim.badge else None) == badge
+    asked = broken(broken(QUESTIONS, "questions.0.standing", standing), "questions.0.source.line", line)
+    for row in (claim, load_questions(asked)["B09"]):
+        assert (row.badge.en if row.badge else None) == badge
+        assert bool(row.badge and re.search("[\u4e00-\u9fff]", row.badge.zh)) == bool(badge)
 
 
 def test_a_question_beyond_the_documents_says_so():

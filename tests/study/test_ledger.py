@@ -1,12 +1,13 @@
 """Measured once, remembered while nothing changes: the cache of results."""
 
 import json
+import re
 
 import pytest
 
 from lmexplain import experiments, study
 from lmexplain.study import ledger
-from lmexplain.study.data import find_claim
+from lmexplain.study.data import claims, find_claim
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +62,7 @@ def test_a_damaged_file_counts_as_absent(runs, own_cache, damage):
     study.measure("C123", "reduced")
     (file,) = own_cache.rglob("*.json")
     file.write_text(damage, encoding="utf-8")
-    assert ledger.remembered(find_claim("C123")) is None
+    assert ledger.remembered(find_claim("C123")) == ledger.shipped(find_claim("C123"))
     study.measure("C123", "reduced")
     assert len(runs) == 2 and json.loads(file.read_text(encoding="utf-8"))["version"] == 1
 
@@ -83,6 +84,56 @@ def test_the_most_thorough_result_is_remembered(monkeypatch):
     assert ledger.remembered(claim).length == "reduced"
     ledger.measured(claim, "quick")
     assert ledger.remembered(claim).length == "quick"
+
+
+def test_what_is_remembered_is_of_the_seed_asked_for(monkeypatch):
+    claim = find_claim("C123")
+    ledger.measured(claim, "reduced", seed=3)
+    assert ledger.remembered(claim, seed=3).seed == 3 and ledger.remembered(claim, seed=3).length == "reduced"
+    assert ledger.remembered(claim, seed=0).versions and ledger.remembered(claim, seed=4) is None
+
+
+# what comes with the package
+
+
+def kept() -> dict:
+    return json.loads(ledger.SHIPPED.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("claim", claims().values(), ids=lambda claim: claim.id)
+def test_a_fresh_clone_knows_every_measured_verdict(claim):
+    record = ledger.remembered(claim)  # the cache is empty
+    assert (record.length, record.seed, record.fresh) == ("quick", 0, False)
+    assert ledger.judge(claim, record.result).judgement == claim.verdict
+
+
+def test_the_shipped_ledger_names_versions_and_no_machine():
+    assert set(kept()) == {"version", "length", "seed", "versions", "results"}
+    assert set(kept()["versions"]) == {"lmexplain", "torch", "numpy"}
+    assert all(re.fullmatch(r"[\d.]+\w*", made) for made in kept()["versions"].values())
+    assert list(kept()["results"]) == list(experiments.EXPERIMENTS)
+
+
+def test_writing_again_changes_nothing(tmp_path):
+    records = {claim.experiment: ledger.shipped(claim) for claim in claims().values()}
+    ledger.write(records, tmp_path / "ledger.json")
+    again = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
+    assert {**again, "versions": None} == {**kept(), "versions": None}
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.json"]
+
+
+def test_half_a_ledger_is_not_written(result, tmp_path):
+    record = ledger.Record(result, "reduced", 0, 1.0, fresh=True)
+    with pytest.raises(ValueError, match="measure all of them"):
+        ledger.write({"window_cost": record}, tmp_path / "ledger.json")
+
+
+@pytest.mark.parametrize("damage", [None, "", "{}", '{"version": 0}', '{"version": 1, "seed": 0, "results": {}}'])
+def test_without_a_ledger_nothing_is_known(monkeypatch, tmp_path, damage):
+    monkeypatch.setattr(ledger, "SHIPPED", tmp_path / "ledger.json")
+    if damage is not None:
+        ledger.SHIPPED.write_text(damage, encoding="utf-8")
+    assert ledger.remembered(find_claim("C123")) is None
 
 
 def test_an_unknown_length_is_refused_before_anything_runs(runs):

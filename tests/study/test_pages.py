@@ -50,7 +50,7 @@ class Walker(HTMLParser):
 @pytest.mark.parametrize("id", questions())
 def test_the_answer_is_hidden_until_asked(id):
     question, page = questions()[id], Walker(html(study.ask(id)))
-    plain = [re.sub("`", "", text) for text in (question.spoken.en, question.trap.zh, question.points[0].text.en)]
+    plain = [re.sub("`", "", text) for text in (question.spoken.en, question.trap.text.zh, question.points[0].text.en)]
     assert all(text in page.hidden and text not in page.seen for text in plain)
     assert question.wording.en in page.seen and question.wording.zh in page.seen
     assert question.source.title in page.seen
@@ -63,7 +63,7 @@ def test_a_question_shows_all_its_parts_in_both_languages(id):
     assert page.count('<input type="checkbox" data') == 2 * len(question.points)
     for lang in ("en", "zh"):
         points, asked = (p.text for p in question.points), (f.ask for f in question.followups)
-        for text in (question.spoken, question.trap, *points, *asked):
+        for text in (question.spoken, question.trap.text, *points, *asked):
             assert pages.rich(text.of(lang)) in page
 
 
@@ -91,7 +91,7 @@ def test_questions_and_claims_are_escaped():
         id=EVIL,
         wording=text,
         spoken=text,
-        trap=text,
+        trap=dataclasses.replace(questions()["B09"].trap, text=text),
         points=(dataclasses.replace(questions()["B09"].points[0], text=text),),
         source=dataclasses.replace(questions()["B09"].source, title=EVIL),
     )
@@ -130,6 +130,23 @@ def test_numbers_that_contradict_the_papers_say_so():
 def test_a_claim_outside_the_documents_shows_its_badge():
     claim = dataclasses.replace(claims()["C123"], standing="recalled")
     assert "recalled, not in the document at hand" in Walker(pages.claim_page(claim)).seen
+
+
+def test_a_question_outside_the_documents_shows_its_badge():
+    question = dataclasses.replace(questions()["B09"], standing="recalled")
+    assert "recalled, not in the document at hand" in Walker(pages.question_page(question)).seen
+    assert "凭记忆补充" in Walker(pages.question_list([question], "zh")).seen
+
+
+def test_a_claim_shows_the_section_it_comes_from():
+    assert "Dilated Sliding Window（空洞滑窗机制）" in Walker(html(study.claim("C124"))).seen
+    assert "Dilated Sliding Window（空洞滑窗机制）" in study.claim("C124").plain
+
+
+def test_the_trap_shows_what_it_rests_on():
+    trap, page = questions()["B10"].trap, html(study.ask("B10"))
+    for lang in ("en", "zh"):
+        assert f"{pages.rich(trap.text.of(lang))}</p>{pages.evidence_line(trap.evidence, lang)}" in page
 
 
 def test_a_result_of_another_experiment_is_refused():

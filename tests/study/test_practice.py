@@ -2,12 +2,25 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 
 from lmexplain import study
-from lmexplain.patterns import cells, full, global_tokens, padding, parse, table, window
-from lmexplain.study.practice import exercises
+from lmexplain.patterns import (
+    Pattern,
+    bigbird_tokens,
+    cells,
+    full,
+    global_tokens,
+    padding,
+    parse,
+    random,
+    table,
+    window,
+)
+from lmexplain.study import chapter14
+from lmexplain.study.practice import exercises, from_rule
 
 MISTAKES = [(id, name) for id, exercise in exercises().items() for name in exercise.code.mistakes]
 
@@ -66,6 +79,40 @@ def test_targets_by_hand():
     assert exercises()["14.5"].code.target() == 16
 
 
+def test_targets_are_rules_and_no_pattern_s_answer(monkeypatch):
+    """They stand as they are where the package's patterns do not answer at all."""
+    expected = {id: exercise.code.target() for id, exercise in exercises().items()}
+
+    def refuse(*_, **__):
+        raise AssertionError("a target asks the package")
+
+    monkeypatch.setattr(Pattern, "at", refuse)
+    for id, exercise in exercises().items():
+        target = exercise.code.target()
+        assert torch.equal(target, expected[id]) if isinstance(target, torch.Tensor) else target == expected[id]
+
+
+def test_bigbird_in_any_way_of_writing():
+    assert study.exercise("14.3", bigbird_tokens(r=2, width=3, tokens=(0,), seed=7)).right
+    for n, r, seed in [(12, 2, 7), (30, 5, 0), (64, 3, 2**32 - 1)]:
+        drawn = from_rule(n, lambda q, k, n=n, r=r, seed=seed: k in chapter14._floyd(seed, q, n, r))
+        assert torch.equal(drawn, random(r, seed).at(n).dense())
+
+
+def test_a_global_token_between_takes_two_layers_and_the_first_one():
+    """What exercise 14.5 says of its global token."""
+    local = window(512)
+    assert len((local | global_tokens(2048)).at(4096).path(4095, 0)) - 1 == 2
+    assert len((local | global_tokens(0)).at(4096).path(4095, 0)) - 1 == 1
+    task = exercises()["14.5"].task
+    assert "somewhere between them: why is the answer 2" in " ".join(task.en.split()) and "在两者之间" in task.zh
+
+
+@pytest.mark.parametrize("number", [np.int64(2_043_134), np.uint32(2_043_134), torch.tensor(2_043_134)])
+def test_whole_numbers_of_other_libraries_count(number):
+    assert study.exercise("14.4", number).right
+
+
 def test_every_right_way_to_write_it_counts():
     by_hand = table(exercises()["14.1"].code.target())
     assert study.exercise("14.1", by_hand).right
@@ -101,6 +148,9 @@ def test_a_number_stays_hidden_until_it_is_right():
         ("14.1", "window(4)", "asks for a pattern"),
         ("14.4", 2.5, "asks for a whole number"),
         ("14.4", True, "asks for a whole number"),
+        ("14.4", np.bool_(True), "asks for a whole number"),
+        ("14.4", np.float64(2_043_134), "asks for a whole number"),
+        ("14.4", "2043134", "asks for a whole number"),
         ("14.4", window(4), "asks for a whole number"),
     ],
 )

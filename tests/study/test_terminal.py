@@ -1,13 +1,16 @@
 """`lmexplain ask` and `lmexplain claims`, with someone at the terminal and without; and the wrapping of Chinese."""
 
+import dataclasses
 import subprocess
 import sys
 from io import StringIO
 
 import pytest
 
+from lmexplain import experiments
 from lmexplain.cli import main
-from lmexplain.study import terminal
+from lmexplain.experiments import Measured
+from lmexplain.study import ledger, terminal
 from lmexplain.study.data import claims, questions
 
 
@@ -46,7 +49,7 @@ def test_each_part_waits_for_enter(monkeypatch, capsys):
     assert words(question.points[-1].text.en) in printed[2] and words(question.points[0].text.en) not in printed[1]
     assert f"Youmade2of{count}points." in printed[3] and "Leftout:2,4,5" in printed[3]
     assert words(question.followups[0].answer.en) in printed[4]
-    assert words(question.trap.en) in words(capsys.readouterr().out)
+    assert words(question.trap.text.en) in words(capsys.readouterr().out)
 
 
 def test_the_end_of_input_does_not_hide_the_rest(monkeypatch, capsys):
@@ -54,7 +57,7 @@ def test_the_end_of_input_does_not_hide_the_rest(monkeypatch, capsys):
     assert main(["ask", "B10", "--lang", "zh"]) == 0
     assert len(board.prompts) == 1
     rest = words(capsys.readouterr().out)
-    assert words(questions()["B10"].trap.zh) in rest and words(questions()["B10"].spoken.zh) in rest
+    assert words(questions()["B10"].trap.text.zh) in rest and words(questions()["B10"].spoken.zh) in rest
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -62,8 +65,10 @@ def test_without_a_terminal_all_is_printed(lang):
     command = [sys.executable, "-m", "lmexplain", "ask", "B09", "--lang", lang]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=True)
     out, question = words(done.stdout.decode("utf-8")), questions()["B09"]
-    parts = [question.wording, question.spoken, question.trap, *(point.text for point in question.points)]
+    parts = [question.wording, question.spoken, question.trap.text, *(point.text for point in question.points)]
     parts += [text for each in question.followups for text in (each.ask, each.answer)]
+    rests = [item for part in (*question.points, *question.followups, question.trap) for item in part.evidence]
+    assert all(words(item.text(lang)) in out for item in rests)
     assert all(words(part.of(lang)) in out for part in parts)
     assert b"\033[" not in done.stdout
 
@@ -91,8 +96,10 @@ def test_the_ledger_lists_source_claim_verdict_evidence_and_chapter(capsys, tmp_
     out = capsys.readouterr().out
     for claim in claims().values():
         line = next(line for line in out.splitlines() if line.startswith(claim.id))
-        assert claim.source.text(lang) in line and claim.experiment in line and line.rstrip().endswith(claim.chapter)
-        assert ("(papers)" if lang == "en" else "（论文）") in line
+        assert claim.source.text(lang) in line and line.rstrip().endswith(claim.chapter)
+        kind = {"count": ("count", "计数"), "experiment": ("experiment", "实验")}[claim.kind][lang == "zh"]
+        assert f"{kind} {claim.experiment}" in line
+        assert ("(measured)" if lang == "en" else "（实测）") in line, "a fresh clone has its ledger"
         assert words(claim.claim.of(lang)) in words(out)
 
 
@@ -107,7 +114,57 @@ def test_a_claim_is_measured_remembered_and_then_measured_in_the_ledger(capsys, 
     assert main(["claims", "--chapter", "14"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "✓ correct (measured)" in next(line for line in lines if line.startswith("C123"))
-    assert "(papers)" in next(line for line in lines if line.startswith("C124"))
+
+
+def test_a_shipped_result_says_where_it_comes_from(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("LMEXPLAIN_CACHE", str(tmp_path))
+    assert main(["claims", "C124"]) == 0
+    out = words(capsys.readouterr().out)
+    assert words("comes with the package (quick, seed 0; lmexplain ") in out and "12,288positions" in out
+    assert "DilatedSlidingWindow（空洞滑窗机制）" in out
+
+
+@pytest.mark.parametrize("id", [[], ["C126"]])
+@pytest.mark.parametrize("cache", ["cache", "file/below"])  # and where nothing can be kept
+def test_what_is_measured_is_what_is_shown(capsys, tmp_path, monkeypatch, id, cache):
+    """Whatever the seed: each claim's own result, not one of another seed from memory, nor the papers' word."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("LMEXPLAIN_CACHE", str(tmp_path / cache))
+    asked = []
+
+    def made(name, length, seed):
+        asked.append(seed)
+        result = ledger.shipped(next(claim for claim in claims().values() if claim.experiment == name)).result
+        return dataclasses.replace(result, fewest=Measured.of(1)) if name == "random_keys" else result  # wrong
+
+    monkeypatch.setattr(experiments, "run", made)
+    assert main(["claims", *id, "--run", "--seed", "3"]) == 0
+    out = capsys.readouterr().out
+    assert set(asked) == {3} and "(papers)" not in out
+    assert "✗ wrong" in out and ("seed 3" in out if id else "✗ wrong (measured)" in out)
+    if cache == "cache":
+        assert main(["claims", *id, "--seed", "3"]) == 0
+        assert "✗ wrong" in capsys.readouterr().out
+    assert main(["claims", *id]) == 0
+    assert "✗ wrong" not in capsys.readouterr().out
+
+
+def test_run_and_write_make_the_ledger(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("LMEXPLAIN_CACHE", str(tmp_path))
+    result = {claim.experiment: ledger.shipped(claim).result for claim in claims().values()}
+    monkeypatch.setattr(experiments, "run", lambda name, length, seed: result[name])
+    written = []
+    monkeypatch.setattr("lmexplain.study.claims.write", written.append)
+    assert main(["claims", "--run", "--write"]) == 0
+    assert "Wrote" in capsys.readouterr().out
+    (records,) = written
+    assert {name: record.result for name, record in records.items()} == result
+
+
+@pytest.mark.parametrize("arguments", ["--write", "C123 --run --write", "--run --write --chapter 14"])
+def test_a_part_of_the_ledger_is_not_written(capsys, arguments):
+    assert main(["claims", *arguments.split()]) == 2
+    assert "use it with --run, without an id or --chapter" in capsys.readouterr().err
 
 
 def test_an_unknown_chapter_is_one_sentence(capsys):
