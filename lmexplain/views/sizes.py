@@ -76,7 +76,7 @@ def lengths(pattern: Pattern, keys: int | None = None, queries: int | None = Non
     parameter at work, in whole blocks, at most `MOST_TOKENS`. A memory stands before the first query.
     """
     nodes = list(_nodes(pattern.spec))
-    remembered = max((node["length"] for node, _ in nodes if node["op"] == "memory"), default=0)
+    remembered = max((node["length"] or 0 for node, _ in nodes if node["op"] == "memory"), default=0)
     rows, columns = _from_data(nodes)
     if queries is not None:
         rows = queries
