@@ -2,8 +2,8 @@
 
     python benchmarks/attention.py [--quick] [--only TEXT] [--out FILE]
 
-Two threads, float32, no dropout on either side. Ours and the peer's run in turn in one process; a ratio is the median
-over such pairs, so other load on the machine disturbs it little. Every pair of executions is first held equal.
+Two threads, float32, no dropout on either side. Ours and the peer's run in turn in one process, and a ratio is the
+median over such pairs; pairs that other processes disturbed are measured again. What can be equal is first held equal.
 FlexAttention is compiled, which needs a C++ compiler. Memory is the peak of a process of its own.
 """
 

@@ -35,7 +35,7 @@ closes over (tables, projections) may need gradients.
 
 BLOCK = 64              # queries of a block: few enough that its scores stay in the cache
 ROWS_AT_ONCE = 512      # queries of the blocks that are joined to one call
-DENSE_CELLS = 256 ** 2  # up to here one dense call is faster than several sparse ones
+DENSE_PAIRS = 128**2    # up to here one dense call is as fast as several sparse ones
 
 _F = TypeVar("_F", bound=Callable)
 _T = TypeVar("_T")
@@ -125,7 +125,7 @@ def attend(
     `dropout`: the share of weights set to 0, the rest scaled by 1 / (1 - dropout); give 0 outside training.
     `weights`: also give the very weights that multiplied v (after softmax, and after dropout where there is some):
         a tensor (B, N, T, S) from the dense execution, `SparseWeights` from the sparse one.
-    `method`: "dense", "sparse" or "auto". Auto is dense up to 256 × 256 pairs; beyond, sparse, except where weights,
+    `method`: "dense", "sparse" or "auto". Auto is dense up to 128 × 128 pairs; beyond, sparse, except where weights,
         bias, dropout or a score of your own are wanted and the blocks cover more than half of all pairs.
     The sparse execution has no second derivative; to torch.compile it is a break of the graph, as is a dense grid.
     Raises ValueError or TypeError where shapes, types or devices do not fit, before any compute.
@@ -134,7 +134,7 @@ def attend(
     bias = None if bias is None else bias[(None,) * (4 - bias.dim())]
     fused = score in _SCALE and bias is None and not weights and not dropout
     if method == "auto":
-        short = grid.T * grid.S <= DENSE_CELLS
+        short = grid.T * grid.S <= DENSE_PAIRS
         method = "dense" if short or not fused and _cover(grid, q.device) > 0.5 else "sparse"
     if method == "sparse" and fused:
         return _sparse(q, k, v, grid, _SCALE[score])
@@ -309,7 +309,8 @@ def _plan(grid: Grid, device: torch.device, size: int, fused: torch.dtype | None
     """
     with torch.inference_mode(False), torch.device("cpu"):
         ways = list(_Planner(grid, device, size, fused).ways())
-        return [_Way(where, _calls(blocks, 1, device), _calls(blocks, ROWS_AT_ONCE, device)) for where, blocks in ways]
+        rows = ROWS_AT_ONCE * len({str(where[1]) for where, _ in ways})     # fewer heads, more rows at once
+        return [_Way(where, _calls(blocks, 1, device), _calls(blocks, rows, device)) for where, blocks in ways]
 
 
 class _Planner:
@@ -446,21 +447,20 @@ class _Sparse(torch.autograd.Function):
         ctx.save_for_backward(q, k, v)
         ctx.ways, ctx.scale = ways, scale
         out = v.new_empty(q.shape[0], q.shape[2], q.shape[1], v.shape[3]).transpose(1, 2)   # heads merge without a copy
-        for where, call in _walk(ways, q):
-            _rows(out[where], call).copy_(_fused(*_blocks((q, k, v), where, call), call, scale))
+        for where, call, block in _walk(ways, q, k, v):
+            _rows(out[where], call).copy_(_fused(block, call, scale))
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         if torch.is_grad_enabled():
             raise RuntimeError('attend: sparse execution has no second derivative; ask for method="dense"')
-        inputs, wanted = ctx.saved_tensors, ctx.needs_input_grad[:3]
-        totals = [torch.zeros_like(x) if want else None for x, want in zip(inputs, wanted, strict=True)]
-        for where, call in _walk(ctx.ways, inputs[0]):
-            blocks = _blocks(inputs, where, call)
-            leaves = [x.requires_grad_() for x, want in zip(blocks, wanted, strict=True) if want]
+        wanted = ctx.needs_input_grad[:3]
+        totals = [torch.zeros_like(x) if want else None for x, want in zip(ctx.saved_tensors, wanted, strict=True)]
+        for where, call, block in _walk(ctx.ways, *ctx.saved_tensors):
+            leaves = [x.requires_grad_() for x, want in zip(block, wanted, strict=True) if want]
             with torch.enable_grad():
-                out = _fused(*blocks, call, ctx.scale)
+                out = _fused(block, call, ctx.scale)
             found = iter(torch.autograd.grad(out, leaves, _rows(grads[0][where], call)))
             for add, total in zip((_add_rows, _add_keys, _add_keys), totals, strict=True):
                 if total is not None:
@@ -468,19 +468,25 @@ class _Sparse(torch.autograd.Function):
         return *totals, None, None
 
 
-def _walk(ways: list[_Way], q: Tensor) -> Iterator[tuple[tuple[slice, slice], _Call]]:
-    """Neighbours of one sample go in one call, as a batch; several samples are a batch already."""
+def _walk(ways: list[_Way], q: Tensor, k: Tensor, v: Tensor) -> Iterator[tuple[Any, _Call, list[Tensor]]]:
+    """Each call with its blocks of q, k and v, cut off from whatever made them.
+
+    Neighbours of one sample go in one call, as a batch; several samples are a batch already.
+    """
     for where, single, joined in ways:
-        yield from ((where, call) for call in (joined if len(q[where]) == 1 else single))
+        rows, *keys = (x.detach()[where] for x in (q, k, v))
+        calls = joined if len(rows) == 1 else single
+        most = max(0 if call.index is None else len(call.index) for call in calls)
+        if most:                                                # or each picking would copy the whole to get there
+            keys = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in keys]
+        rooms = [x.new_empty(most * x[:, :, 0].numel()) for x in keys]      # one room for all: fresh memory is slow
+        for call in calls:
+            blocks = (_keys(x, call, room) for x, room in zip(keys, rooms, strict=True))
+            yield where, call, [_rows(rows, call), *blocks]
 
 
-def _blocks(inputs: Any, where: tuple[slice, slice], call: _Call) -> tuple[Tensor, Tensor, Tensor]:
-    """The blocks of q, k and v that a call works on, cut off from whatever made them."""
-    q, k, v = (x.detach()[where] for x in inputs)
-    return _rows(q, call), _keys(k, call), _keys(v, call)
-
-
-def _fused(q: Tensor, k: Tensor, v: Tensor, call: _Call, scale: float | None) -> Tensor:
+def _fused(block: list[Tensor], call: _Call, scale: float | None) -> Tensor:
+    q, k, v = block
     pairs, empty = call.mask or (None, None)
     out = scaled_dot_product_attention(q, k, v, attn_mask=pairs, scale=scale)
     return out if empty is None else out.masked_fill(empty, 0.0)
@@ -494,12 +500,14 @@ def _add_rows(total: Tensor, call: _Call, grad: Tensor) -> None:
     _rows(total, call).add_(grad)
 
 
-def _keys(x: Tensor, call: _Call) -> Tensor:
-    """The keys of a call, as `_run` shapes them; those of `index` are joined, which copies."""
+def _keys(x: Tensor, call: _Call, room: Tensor) -> Tensor:
+    """The keys of a call, as `_run` shapes them; those of `index` are joined, which copies them to `room`."""
     if call.index is None:
         return _run(x, call, call.key, call.width)
-    joined = x.transpose(1, 2).index_select(1, call.index)                  # (B, count * width, N, D)
-    return joined.reshape(-1, call.width, *joined.shape[2:]).transpose(1, 2)
+    B, N, _, D = x.shape
+    joined = room[: B * len(call.index) * N * D].view(B, -1, N, D)
+    torch.index_select(x.transpose(1, 2), 1, call.index, out=joined)
+    return joined.view(-1, call.width, N, D).transpose(1, 2)
 
 
 def _add_keys(total: Tensor, call: _Call, grad: Tensor) -> None:

@@ -259,8 +259,8 @@ def test_auto_is_dense_for_short_inputs_and_where_blocks_cover_most(monkeypatch)
     for name in ("_dense", "_sparse", "_blockwise"):
         monkeypatch.setattr(attention, name, lambda *a, name=name: (ran.append(name), None)[:1] + (None,))
     q = k = v = torch.zeros(1, 1, 512, 4)
-    short = q[:, :, :256]
-    attend(short, short, short, causal().at(256))
+    short = q[:, :, :128]
+    attend(short, short, short, causal().at(128))
     attend(q, k, v, causal().at(512))
     attend(q, k, v, causal().at(512), weights=True)
     attend(q, k, v, window(8).at(512), weights=True)

@@ -60,6 +60,17 @@ def test_a_long_text_is_shown_as_shares_of_pixels(open_explorer):
     assert word("density").split("{")[0] in explorer.root.locator(".lm-zoom").inner_text()
 
 
+def test_scattered_cells_are_shares_too(open_explorer):
+    """Every third key: too many runs to keep, so the cells are counted one by one."""
+    explorer = open_explorer(P.window(600, 3) | P.global_tokens(9), keys=1024, at=[0, 1023])
+    column, outside, *inside = explorer.colours([(950, 9), (950, 20), *((500, k) for k in range(480, 520))])
+    assert outside == role("blocked") and column not in (role("blocked"), role("local"))
+    assert set(inside) - {role("blocked"), role("local")}, "some pixels hold a share of their cells"
+    counts = explorer.root.locator(".lm-parts .lm-name span").all_inner_texts()
+    reasons = (P.window(600, 3) | P.global_tokens(9)).at(1024).reasons()
+    assert counts == [f"{int((reasons == i).sum()):,}" for i in range(2)]
+
+
 def test_middle_lengths_are_pixels_of_whole_cells(open_explorer):
     explorer = open_explorer(P.window(20), keys=300, at=[0, 299])
     assert (
@@ -78,6 +89,36 @@ def test_zoom_shows_single_cells_and_moves_with_the_keys(open_explorer):
     for _ in range(6):
         explorer.page.keyboard.press("Shift+ArrowDown")
     assert explorer.places()["row"] > places["row"]
+
+
+def test_an_enlarged_matrix_is_pulled_by_hand(open_explorer):
+    explorer = open_explorer(P.window(2), keys=200, at=[100, 100])
+    explorer.press(*"zzzzz")
+    before = explorer.places()
+    x, y = explorer.centre(100, 100)
+    explorer.page.mouse.move(x, y)
+    explorer.page.mouse.down()
+    explorer.page.mouse.move(x - 5 * before["cell"], y - 3 * before["cell"], steps=4)
+    explorer.page.mouse.up()
+    after = explorer.places()
+    assert (after["column"] - before["column"], after["row"] - before["row"]) == pytest.approx((5, 3), abs=0.2)
+    explorer.root.get_by_role("button", name=word("zoom_fit")).click()
+    assert explorer.places()["column"] == 0
+
+
+def test_a_finger_points_and_paints(open_explorer):
+    explorer = open_explorer(P.window(2), WORDS, mode="paint", at=[13, 13])
+    session = explorer.page.context.new_cdp_session(explorer.page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    touch("touchStart", explorer.centre(2, 2))
+    for k in (3, 4, 5):
+        touch("touchMove", explorer.centre(2, k))
+    touch("touchEnd")
+    assert explorer.colours([(2, k) for k in (1, 2, 4)]) == [role("blocked"), role("cells"), role("cells")]
+    assert "“river” (5)" in explorer.status
 
 
 def test_an_expression_draws_what_it_says(open_explorer):
@@ -184,7 +225,7 @@ def test_a_memory_makes_room_for_cached_keys(open_explorer):
     explorer.root.get_by_role("combobox", name=word("presets")).select_option(label="Transformer-XL")
     state = explorer.state()
     assert (state["queries"], state["keys"], state["start"]) == (10, 14, 4)
-    assert explorer.expression.input_value() == "memory(4) | causal()"
+    assert explorer.expression.input_value() == repr(P.transformer_xl(4)) and explorer.error == ""
 
 
 def test_status_names_query_key_and_every_reason(open_explorer):
@@ -566,6 +607,15 @@ def test_a_link_restores_the_state(open_explorer, page_offline):
     )
 
 
+def test_copying_a_link_puts_it_into_the_address(open_explorer, page_offline):
+    page_offline.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    explorer = open_explorer(P.causal(), WORDS, link=True)
+    explorer.root.get_by_role("button", name=word("copy_link")).click()
+    explorer.page.wait_for_function("location.hash.includes('pattern=')")
+    assert parse_qs(urlsplit(page_offline.url).fragment)["pattern"] == ["causal()"]
+    assert page_offline.evaluate("navigator.clipboard.readText()") == page_offline.url
+
+
 def test_a_link_carries_a_text_of_ones_own(open_explorer, page_offline):
     explorer = open_explorer(P.causal(), WORDS, link=True)
     explorer.root.get_by_text(word("sequence")).click()
@@ -670,6 +720,16 @@ def test_the_svg_holds_text_as_text_and_every_run(open_explorer):
         if run.get("fill", "").startswith("url(") and run.get("fill") != runs[0].get("fill")
     )
     assert round(painted) == PATTERN.at(14).pairs()
+
+
+def test_the_svg_brings_its_chinese_glyphs_and_the_legend_of_its_mode(open_explorer):
+    explorer = open_explorer(
+        P.window(2), "语言模型", font="Noto Sans SC lmexplain", mode="compare", compare=P.causal().spec
+    )
+    text = save(explorer, "svg").decode("utf-8")
+    assert "@font-face" in text and "Noto Sans SC lmexplain" in text
+    texts = [node.text for node in ElementTree.fromstring(text).iterfind(".//{http://www.w3.org/2000/svg}text")]
+    assert {"语", "window 2 · 10", "causal · 10", word("only_a"), word("only_b"), word("both")} <= set(texts)
 
 
 def test_png_and_state_are_saved(open_explorer):

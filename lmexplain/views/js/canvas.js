@@ -1,9 +1,9 @@
 /* Drawing a matrix of classes on a canvas, at any length: cells with a mark while they are large, pixels while they are
    small, and shares of cells per pixel where several fall on one. Never a DOM node per cell.
 
-   A source is { T, S, row(t, out), kept }: row writes the class of each cell of row t into `out`, which comes empty; 0
-   is an empty cell, i + 1 is classes[i] = { colour, mark }. Rows are computed when asked, or read from the runs that
-   `tally` kept where they are few: no n × n array is held. */
+   A source is { T, S, row(t, out), kept, scattered }: row writes the class of each cell of row t into `out`, which
+   comes empty; 0 is an empty cell, i + 1 is classes[i] = { colour, mark }. Rows are computed when asked, or read from
+   the runs that `tally` kept where they are few: no n × n array is held. */
 
 /* ── runs: equal neighbours of a row ─────────────────────────────────────────────────────────────────────────────── */
 
@@ -16,7 +16,7 @@ export function rowBuffer(S) {
   return { row: bytes.subarray(0, S), bytes, words, runs: new Uint16Array(3 * S + 3) };
 }
 
-/** Writes first, end, class of each run of equal non-empty cells into `runs`, from place n on; returns where they end. */
+/** Writes first, end, class of each run of equal non-empty cells into `runs` from n on; returns where they end. */
 export function runsOf({ bytes, words, runs: own }, S, runs = own, n = 0) {
   let open = 0; // the class of the run, or gap, that goes on
   let first = 0;
@@ -42,16 +42,34 @@ export function runsOf({ bytes, words, runs: own }, S, runs = own, n = 0) {
   return n;
 }
 
+const FILLED = new Uint8Array(256).fill(1, 1); // 1 for every class but the empty one
 const MOST_KEPT = 1 << 21; // numbers of runs that are worth keeping for the drawing (4 MB)
 
-/** How many cells each class has (counts[0]: all together), how many each column has, and the runs of all rows. */
+/** Counts the cells: { counts, columns, kept, scattered }. counts[c]: cells of each class, counts[0] all together;
+    columns[k]: cells of each column; kept: the runs of all rows, for the drawing; or scattered: the cells lie so far
+    apart that they are faster read one by one. */
 export function tally({ T, S, row }, classes, buffer) {
   const counts = new Float64Array(classes + 1);
   const columns = new Int32Array(S + 1);
+  const [even, odd] = [new Int32Array(256), new Int32Array(256)]; // cells of each class that were read one by one,
+  const single = new Int32Array(S + 1); // and of each column
   const starts = new Uint32Array(T + 1);
   let kept = new Uint16Array(12 * T + 3 * S + 3);
+  let scattered = false;
   for (let t = 0; t < T; t++) {
     row(t, buffer.row.fill(0));
+    if (scattered) {
+      // without a branch, which could not be guessed, and with two sums in turn, so that neither waits for itself
+      for (let k = 0, cells = buffer.bytes; k < S; k += 2) {
+        const c = cells[k];
+        const d = cells[k + 1];
+        even[c]++;
+        odd[d]++;
+        single[k] += FILLED[c];
+        single[k + 1] += FILLED[d];
+      }
+      continue;
+    }
     const runs = kept ?? buffer.runs;
     const first = kept ? starts[t] : 0;
     const n = runsOf(buffer, S, runs, first);
@@ -61,12 +79,15 @@ export function tally({ T, S, row }, classes, buffer) {
       columns[runs[i + 1]]--;
     }
     starts[t + 1] = n;
-    if (n > MOST_KEPT) kept = null;
+    scattered = n > 0.3 * (t + 8) * S; // a run, three numbers, for every ten cells or fewer
+    if (scattered || n > MOST_KEPT) kept = null;
     else if (kept && n + 3 * S + 3 > kept.length) kept = grown(kept, 2 * n + 3 * S + 3);
   }
   for (let k = 1; k < S; k++) columns[k] += columns[k - 1];
+  for (let k = 0; k < S; k++) columns[k] += single[k];
+  for (let c = 1; c <= classes; c++) counts[c] += even[c] + odd[c];
   counts[0] = counts.reduce((sum, count) => sum + count, 0);
-  return { counts, columns, kept: kept && { runs: kept, starts } };
+  return { counts, columns, kept: kept && { runs: kept, starts }, scattered };
 }
 
 function grown(numbers, length) {
@@ -160,7 +181,7 @@ export function makePainter() {
   let image = null;
   let cells = null;
   let buffer = rowBuffer(1);
-  let counts = new Int32Array(0);
+  let numbers = new Int32Array(0);
   let levels = {};
   let list = buffer.runs; // the runs of the row read last: list[from] … list[to - 1]
   let from = 0;
@@ -236,32 +257,61 @@ export function makePainter() {
     }
   }
 
+  /** Where the pixels of a row begin among its keys: edge[p] is the first key of pixel p, place[k] the pixel of key k. */
+  function pixelsOf({ S }, { w }, { s, col }) {
+    const edge = new Int32Array(w + 1);
+    const place = new Uint16Array(S);
+    for (let p = 0; p <= w; p++) edge[p] = Math.min(S, Math.round(col + p / s));
+    for (let p = 0; p < w; p++) place.fill(p, edge[p], edge[p + 1]);
+    return { edge, place };
+  }
+
+  /** The rows of the grid that fall on pixel row y: first, and the one after the last. */
+  function rowsAt(y, { T }, { s, row }) {
+    const first = Math.min(T - 1, Math.round(row + y / s));
+    return [first, Math.max(first + 1, Math.min(T, Math.round(row + (y + 1) / s)))];
+  }
+
   /** More than one cell to a pixel: the share of allowed cells, in the colour of the most frequent class.
       A run adds to its two end pixels, and notes where the whole pixels between them begin and end. A pixel row then
       changes its colour only at noted pixels: it costs what it holds, not what it spans. */
   function drawShares(source, classes, empty, box, view) {
-    const { s, col, row } = view;
     const { w, h } = box;
-    const { S, T } = source;
     const C = classes.length;
     const W = w + 2;
-    if (counts.length < 2 * C * W) counts = new Int32Array(2 * C * W);
-    const part = counts.subarray(0, C * W); // for each pixel and class: cells that a run covers in part,
-    const turn = counts.subarray(C * W, 2 * C * W); // and +1 where whole pixels begin, -1 where they end
+    const { edge, place } = pixelsOf(source, box, view);
+    const [lo, hi] = [edge[0], edge[w]];
+    if (numbers.length < 2 * C * W) numbers = new Int32Array(2 * C * W);
+    const part = numbers.subarray(0, C * W); // for each pixel and class: cells that a run covers in part,
+    const turn = numbers.subarray(C * W, 2 * C * W); // and +1 where whole pixels begin, -1 where they end
     const whole = new Int32Array(C); // how many rows cover the whole pixel
     const noted = new Int32Array((W + 31) >> 5); // pixels where something changes, 32 to a word
     const colours = levelsOf(classes, empty);
     const nothing = pixel(empty.colour);
-    const edge = new Int32Array(w + 1); // the first key of each pixel
-    const place = new Uint16Array(S); // and the pixel of each key
-    for (let p = 0; p <= w; p++) edge[p] = Math.min(S, Math.round(col + p / s));
-    for (let p = 0; p < w; p++) place.fill(p, edge[p], edge[p + 1]);
-    const lo = edge[0];
-    const hi = edge[w];
     const out = cells;
+    let step = 0;
+    const shade = (p) => {
+      // the colour of pixel p, once what changes there is counted in
+      const width = edge[p + 1] - edge[p];
+      let sum = 0;
+      let best = 0;
+      let most = 0;
+      for (let c = 0, i = p * C; c < C; c++, i++) {
+        whole[c] += turn[i];
+        const n = whole[c] * width + part[i];
+        turn[i] = part[i] = 0;
+        sum += n;
+        if (n > most) {
+          most = n;
+          best = c;
+        }
+      }
+      return sum > 0 ? colours[best * 33 + (((step * sum) / width) | 0)] : nothing;
+    };
     for (let y = 0; y < h; y++) {
-      const first = Math.min(T - 1, Math.round(row + y / s));
-      const end = Math.max(first + 1, Math.min(T, Math.round(row + (y + 1) / s)));
+      const [first, end] = rowsAt(y, source, view);
+      const at = y * w;
+      step = 32.5 / (end - first);
       for (let t = first; t < end; t++) {
         read(source, t);
         for (let i = from, n = to, r = list; i < n; i += 3) {
@@ -285,8 +335,6 @@ export function makePainter() {
           turn[q * C + own] -= 1;
         }
       }
-      const step = 32.5 / (end - first);
-      const at = y * w;
       let colour = nothing;
       let drawn = 0;
       for (let word = 0; word < noted.length; word++) {
@@ -295,27 +343,52 @@ export function makePainter() {
           if (p - drawn === 1) out[at + drawn] = colour;
           else if (p > drawn) out.fill(colour, at + drawn, at + p);
           drawn = p;
-          if (p >= w) break;
-          const width = edge[p + 1] - edge[p];
-          let sum = 0;
-          let best = 0;
-          let most = 0;
-          for (let c = 0, i = p * C; c < C; c++, i++) {
-            whole[c] += turn[i];
-            const n = whole[c] * width + part[i];
-            turn[i] = part[i] = 0;
-            sum += n;
-            if (n > most) {
-              most = n;
-              best = c;
-            }
-          }
-          colour = sum > 0 ? colours[best * 33 + (((step * sum) / width) | 0)] : nothing;
+          if (p < w) colour = shade(p);
         }
         noted[word] = 0;
       }
       if (drawn < w) out.fill(colour, at + drawn, at + w);
       whole.fill(0);
+    }
+  }
+
+  /** The same where the cells lie scattered: every cell is counted for its pixel, the empty ones too, which saves the
+      branch that could not be guessed. */
+  function drawScattered(source, classes, empty, box, view) {
+    const { w, h } = box;
+    const { edge, place } = pixelsOf(source, box, view);
+    const [lo, hi] = [edge[0], edge[w]];
+    const K = classes.length + 1;
+    if (numbers.length < K * (w + 2)) numbers = new Int32Array(K * (w + 2));
+    const counts = numbers;
+    const base = Int32Array.from(place, (p) => p * K); // where the counts of a key's pixel begin
+    const colours = levelsOf(classes, empty);
+    const nothing = pixel(empty.colour);
+    const out = cells;
+    const row = buffer.row;
+    for (let y = 0; y < h; y++) {
+      const [first, end] = rowsAt(y, source, view);
+      for (let t = first; t < end; t++) {
+        source.row(t, row.fill(0));
+        for (let k = lo; k < hi; k++) counts[base[k] + row[k]]++;
+      }
+      for (let p = 0, i = 0, at = y * w; p < w; p++, at++) {
+        let best = 0;
+        let most = 0;
+        let sum = 0;
+        const none = counts[i];
+        counts[i++] = 0;
+        for (let c = 1; c < K; c++, i++) {
+          const n = counts[i];
+          counts[i] = 0;
+          sum += n;
+          if (n > most) {
+            most = n;
+            best = c;
+          }
+        }
+        out[at] = best ? colours[(best - 1) * 33 + (((32.5 * sum) / (sum + none)) | 0)] : nothing;
+      }
     }
   }
 
@@ -342,7 +415,8 @@ export function makePainter() {
         image = ctx.createImageData(box.w, box.h);
         cells = new Int32Array(image.data.buffer); // signed: a pixel then fits the engine's small integers
       }
-      (view.s >= 1 ? drawPixels : drawShares)(source, classes, empty, box, view);
+      const paint = view.s >= 1 ? drawPixels : source.scattered ? drawScattered : drawShares;
+      paint(source, classes, empty, box, view);
       ctx.putImageData(image, box.x, box.y);
     },
   };
@@ -369,17 +443,16 @@ export function makePlot(on) {
   let layout = null;
   let shown = null;
   let space = [0, 0];
-  let measured = [];
-  let furniture = [];
+  const measured = [];
+  const furniture = [];
   const widest = new WeakMap();
 
-  /** The widest label, measured once for the same text and font. */
-  function longestOf(text, n, font) {
-    if (widest.get(text)?.font !== font)
-      widest.set(text, {
-        font,
-        width: Math.max(...Array.from({ length: n }, (_, i) => ctx.measureText(text(i)).width)),
-      });
+  /** The widest label, measured once for the same text and theme. */
+  function longestOf(text, n, theme) {
+    if (widest.get(text)?.theme !== theme) {
+      const width = Math.max(...Array.from({ length: n }, (_, i) => ctx.measureText(text(i)).width));
+      widest.set(text, { theme, width });
+    }
     return widest.get(text).width;
   }
 
@@ -404,7 +477,7 @@ export function makePlot(on) {
     const strip = count ? Math.round(14 * theme.scale) : 0;
     const below = count * strip + (count ? 10 : 0);
     ctx.font = theme.font(font);
-    const longest = (text, n) => longestOf(text, Math.min(n, 400), theme.font(font));
+    const longest = (text, n) => longestOf(text, Math.min(n, 400), theme);
     const fit = (left, above) => {
       const [w, h] = [Math.max(40, width - left - 2) * dpr, Math.max(40, height - above - below) * dpr];
       const wide = Math.min(w / S, h / T, 40 * dpr * theme.scale);
@@ -412,13 +485,14 @@ export function makePlot(on) {
       return { left, above, w, h, s: s >= 5 ? Math.floor(s) : s };
     };
     const digits = ctx.measureText(String(Math.max(S, T))).width + 12;
+    const beside = Math.max(digits, ...(picture.strips ?? []).map(({ label }) => ctx.measureText(label).width + 10));
     const texts = rowText && longest(rowText, T);
     const written = fit(
-      Math.min(100 * theme.scale, Math.max(texts ?? 0, digits)) + 12,
+      Math.max(beside, Math.min(100 * theme.scale, texts ?? 0) + 12),
       Math.min(84 * theme.scale, (colText && longest(colText, S)) || 20) + 12,
     );
     const text = Boolean(rowText || colText) && written.s / dpr >= LEAST_LABEL * theme.scale;
-    const numbered = fit(Math.max(digits, rowText ? 56 * theme.scale : 0), 24 * theme.scale);
+    const numbered = fit(Math.max(beside, rowText ? 56 * theme.scale : 0), 24 * theme.scale);
     const { left, above, w, h, s } = text ? written : numbered;
     const box = {
       w: Math.round(Math.min(w, S * s)),

@@ -23,7 +23,7 @@ import { evaluate, refuse } from "./patterns.js";
 import { LIMITS, bitText, checkedSpec, fitted, isRefusal, parse } from "./language.js";
 import { mixed, rowBuffer, tally } from "./canvas.js";
 import { h } from "./controls.js";
-import { kindsOf, themeOf } from "./look.js";
+import { kindsOf, nameOf, themeOf } from "./look.js";
 import { MODES } from "./modes.js";
 import { linkOf, paintedFrom, readLink } from "./share.js";
 import { heard, presenterKey } from "./hands.js";
@@ -190,7 +190,7 @@ function makeApp(model, host, root) {
     const grid = evaluate(spec, T, S, start, batch, head);
     const source = { T, S, row: grid.reasons };
     const counted = tally(source, grid.leaves.length, buffer(S));
-    source.kept = counted.kept;
+    Object.assign(source, { kept: counted.kept, scattered: counted.scattered });
     return { grid, source, classes: kindsOf(grid.leaves, state.palette, app.theme), ...counted };
   }
 
@@ -224,7 +224,18 @@ function makeApp(model, host, root) {
     const faint = ({ colour, mark }) => ({ colour: mixed(app.theme.empty.colour, colour, 0.3), mark, soft: true });
     const isPointed = (i) => !app.pointed || (P === app[app.pointed.name] && i === app.pointed.leaf);
     const classes = P.classes.map((kind, i) => (isPointed(i) ? kind : faint(kind)));
-    return { source: P.source, classes, theme: app.theme, view: app.view, offset: app.offset, colText, rowText };
+    const legend = () =>
+      P.grid.leaves.map((leaf, i) => ({ kind: P.classes[i], text: `${nameOf(leaf, say)} · ${num(P.counts[i + 1])}` }));
+    return {
+      source: P.source,
+      classes,
+      legend,
+      theme: app.theme,
+      view: app.view,
+      offset: app.offset,
+      colText,
+      rowText,
+    };
   }
 
   function tokenAt(place, short = false) {
@@ -493,7 +504,7 @@ function makeApp(model, host, root) {
     listen(state.link ? document : root, "keydown", (event) => presenterKey(app, event));
     listen(document, "fullscreenchange", redraw);
     listen(globalThis, "resize", redraw);
-    if (document.fonts) listen(document.fonts, "loadingdone", redraw);
+    if (document.fonts) listen(document.fonts, "loadingdone", () => (caches.delete("theme"), redraw())); // measure anew
     if (state.link) listen(globalThis, "hashchange", fromLink);
     const themes = new MutationObserver(redraw);
     const sizes = page.watch(redraw);

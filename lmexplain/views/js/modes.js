@@ -22,6 +22,12 @@ function legend(kind, text, count) {
   return h("li.lm-name", {}, swatch(kind), h("b", {}, text), h("span", {}, count));
 }
 
+/** Classes by their role in the palette, and what they mean. */
+function roles(app, names, word) {
+  const kinds = names.map((name) => app.theme.role(name));
+  return { classes: kinds, legend: () => kinds.map((kind, i) => ({ kind, text: app.say(word(names[i])) })) };
+}
+
 function lines(...nodes) {
   return h("div", {}, ...nodes);
 }
@@ -85,6 +91,7 @@ const reach = {
       const field = ownField(app);
       const { S } = app.A.grid;
       const most = app.state.layers;
+      const kinds = layerKinds(app.theme, most);
       const counts = Array.from({ length: most + 1 }, () => 0);
       for (const layer of field) if (layer <= most) counts[layer]++;
       let sum = counts[0];
@@ -94,7 +101,8 @@ const reach = {
           return h(
             "tr",
             {},
-            ...[i + 1, `+${app.num(fresh)}`, app.num(sum), app.pct(sum / S)].map((text) => h("td", {}, text)),
+            h("td.lm-layer", {}, swatch({ ...kinds[i], mark: "plain" }), i + 1),
+            ...[`+${app.num(fresh)}`, app.num(sum), app.pct(sum / S)].map((text) => h("td", {}, text)),
           );
         }),
       );
@@ -129,7 +137,8 @@ const reach = {
     const steps = distances(app);
     const self = app.theme.role("both");
     const source = { T, S, row: (t, out) => out.set(steps.subarray(t * S, (t + 1) * S)) };
-    return [{ ...app.picture(app.A), source, classes: [self, ...kinds], strips }];
+    const legend = () => kinds.map((kind, i) => ({ kind, text: `${app.say("layer")} ${i + 1}` }));
+    return [{ ...app.picture(app.A), source, classes: [self, ...kinds], legend, strips }];
   },
   chips(app) {
     const field = ownField(app);
@@ -341,11 +350,11 @@ const compare = {
       note: `${app.num(P.counts[0])} · ${app.pct(P.counts[0] / (P.grid.T * P.grid.S))}`,
     });
     if (!app.B) return [app.picture(app.A)];
-    const classes = ["only_a", "only_b", "both"].map((role) => app.theme.role(role));
+    const kinds = roles(app, ["only_a", "only_b", "both"], (role) => role);
     return [
       titled(app.A, "A"),
       titled(app.B, "B"),
-      { ...app.picture(app.A), source: difference(app).source, classes, title: say("difference"), note: "" },
+      { ...app.picture(app.A), ...kinds, source: difference(app).source, title: say("difference"), note: "" },
     ];
   },
   say(app, { t, k }) {
@@ -568,8 +577,8 @@ const paint = {
     return [
       {
         ...app.picture(app.A),
+        ...roles(app, app.state.check ? JUDGED : ["cells"], (role) => `score.${role}`),
         source,
-        classes: app.state.check ? JUDGED.map((role) => app.theme.role(role)) : [app.theme.role("cells")],
       },
     ];
   },
@@ -655,8 +664,8 @@ const predict = {
     return [
       {
         ...app.picture(app.A),
+        ...roles(app, [...JUDGED, "predicted", "hidden"], (role) => `score.${role}`),
         source: { T, S, row },
-        classes: [...JUDGED, "predicted", "hidden"].map((role) => app.theme.role(role)),
       },
     ];
   },

@@ -73,6 +73,7 @@ export function makePage(app, on) {
     const focus = focusIndex();
     dress();
     refreshers = [];
+    app.pointed = null;
     if (spoken !== lang) sequence = buildSequence();
     spoken = lang;
     root.lang = lang === "zh" ? "zh-Hans" : "en";
@@ -235,22 +236,24 @@ export function makePage(app, on) {
     const title = h("b");
     const count = h("span");
     const formula = h("div");
-    const pointed = (to) => () => ((app.pointed = to), app.redraw());
+    const pointed = (to) => (event) => event.pointerType === "mouse" && ((app.pointed = to), app.redraw());
     refreshers.push(() => {
       const now = app[name]?.grid.leaves[leaf];
       const cells = app[name]?.counts[leaf + 1];
       if (!now) return;
       setText(title, nameOf(now, say));
+      card.setAttribute("aria-label", title.textContent);
       setText(count, cells || path.length === 0 ? num(cells) : "");
       setMath(formula, "p.lm-formula", conditionOf(now));
     });
-    return h(
+    const card = h(
       "div.lm-part",
-      { onmouseenter: pointed({ name, leaf }), onmouseleave: pointed(null) },
+      { role: "group", onpointerenter: pointed({ name, leaf }), onpointerleave: pointed(null) },
       h("div.lm-name", {}, swatch(app[name].classes[leaf]), title, count),
       formula,
       h("div.lm-fields", {}, ...fieldsOf(key, node, path)),
     );
+    return card;
   }
 
   /** The controls of a node and of what it is made of. */

@@ -133,12 +133,12 @@ const PAINTERS = {
 
   // content: rank k ≤ rank q; query: rank k < rank q
   permutation(node, { S, offset, b }) {
-    const order = sample(node.order, b);
-    const rank = new Uint32Array(order.length);
+    const order = Uint32Array.from(sample(node.order, b), (place) => place + offset);
+    const rank = new Uint32Array(S);
     const own = node.stream === "query" ? 0 : 1;
-    order.forEach((place, step) => (rank[place] = step));
+    order.forEach((key, step) => (rank[key] = step));
     return (q, row, v) => {
-      for (let k = offset, before = rank[q - offset] + own; k < S; k++) if (rank[k - offset] < before) row[k] = v;
+      for (let step = 0, before = rank[q] + own; step < before; step++) row[order[step]] = v;
     };
   },
 
@@ -390,7 +390,7 @@ export function evaluate(spec, T, S, start = S - T, b = 0, h = 0) {
   const leaves = branches.map(([leaf]) => leaf);
   const painters = branches.map((branch) => gated(branch, line));
   const allowed = spec.op === "and" ? bytes(S) : null;
-  const first = spec.op === "and" ? leavesOf(spec.parts[0], line.h).length : leaves.length; // of a & b, a has the reason
+  const first = spec.op === "and" ? leavesOf(spec.parts[0], line.h).length : leaves.length; // a & b: a has the reason
   const one = new Uint8Array(S);
 
   return {

@@ -3,7 +3,6 @@
 import { refuse } from "./patterns.js";
 import { LIMITS, bitList, format, isRefusal, parse } from "./language.js";
 import { MARKS, drawCell, gapOf, inkOn, makePlot, markWidth, rowBuffer, runsOf } from "./canvas.js";
-import { nameOf } from "./look.js";
 
 /* ── the link ────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -116,20 +115,18 @@ export function paintedFrom(bits, count) {
 export async function exported({ state, theme, A, say, num, pct }, kind, plots) {
   const {
     counts,
-    classes,
-    grid: { T, S, leaves },
+    grid: { T, S },
   } = A;
   const expression = format(state.spec);
   const head = [
     expression.slice(0, 160),
     say("export_line", { queries: num(T), keys: num(S), pairs: num(counts[0]), share: pct(counts[0] / (T * S)) }),
   ];
-  const legend = leaves.map((leaf, i) => ({
-    kind: classes[i],
-    text: `${nameOf(leaf, say)} · ${num(counts[i + 1])}`.slice(0, 40),
-  }));
-  const { words, palette, presets, ...own } = state; // what the page brings itself is left out
-  if (kind === "svg") download("pattern.svg", svgOf(plots, head, legend, theme), "image/svg+xml");
+  const entries = plots.flatMap(({ picture }) => picture.legend());
+  const legend = entries.filter(({ text }, i) => entries.findIndex((other) => other.text === text) === i);
+  const brought = ["words", "palette", "presets"]; // by the page itself, and left out
+  const own = Object.fromEntries(Object.entries(state).filter(([key]) => !brought.includes(key)));
+  if (kind === "svg") download("pattern.svg", svgOf(plots, head, legend, theme, state.font), "image/svg+xml");
   else if (kind === "png") download("pattern.png", await pngOf(plots, head, legend, theme), "image/png");
   else download("pattern.json", JSON.stringify({ ...own, expression }, null, 1), "application/json");
 }
@@ -149,7 +146,7 @@ function sheetOf(plots, head, legend) {
   let x = 20;
   let tallest = 0;
   const places = plots.map((plot) => {
-    const place = { plot, x, y: 76 };
+    const place = { plot, x, y: plots.some(({ picture }) => picture.title) ? 96 : 76 };
     x += plot.layout.width + 28;
     tallest = Math.max(tallest, plot.layout.height);
     return place;
@@ -159,18 +156,18 @@ function sheetOf(plots, head, legend) {
   const keys = legend.map((entry, i) => ({
     ...entry,
     x: 20 + (i % columns) * 250,
-    y: 96 + tallest + Math.floor(i / columns) * 24,
+    y: places[0].y + 20 + tallest + Math.floor(i / columns) * 24,
   }));
   return {
     width: Math.ceil(width),
-    height: Math.ceil(tallest + 112 + Math.ceil(legend.length / columns) * 24),
+    height: Math.ceil(places[0].y + 36 + tallest + Math.ceil(legend.length / columns) * 24),
     places,
     keys,
   };
 }
 
 /** The picture as SVG text; every word stays text and is escaped by the serializer. */
-function svgOf(plots, head, legend, theme) {
+function svgOf(plots, head, legend, theme, font) {
   const ns = "http://www.w3.org/2000/svg";
   const sheet = sheetOf(plots, head, legend);
   const doc = document.implementation.createDocument(ns, "svg");
@@ -253,6 +250,10 @@ function svgOf(plots, head, legend, theme) {
     cellInto(add(root, "g", { transform: `translate(${x} ${y - 13})` }), 18, kind);
     add(root, "text", { x: x + 26, y, "font-size": 13, fill: theme.ink }, text);
   }
+  if (font && /[\u2e80-\uffff]/.test(root.textContent)) {
+    add(defs, "style", {}, facesOf(font));
+    root.setAttribute("font-family", `"${font}", ${theme.stack}`); // first, so that no box is drawn while it loads
+  }
   return new XMLSerializer().serializeToString(doc);
 
   /** One rectangle per run, filled with a repeated cell. */
@@ -292,6 +293,13 @@ function svgOf(plots, head, legend, theme) {
       }
     }
   }
+}
+
+/** The page's own font, which has its Chinese glyphs, to travel with the picture. */
+function facesOf(family) {
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+  const faces = rules.filter((rule) => rule instanceof CSSFontFaceRule && rule.style.fontFamily.includes(family));
+  return faces.map((rule) => rule.cssText).join("\n");
 }
 
 /** The matrix of a plot alone, as a data address. */

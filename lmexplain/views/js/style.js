@@ -91,6 +91,8 @@ export const STYLE = `
 .lm-table th, .lm-table td { text-align: right; padding: 3px 0 3px 8px; font-weight: 400; vertical-align: top; }
 .lm-table th:first-child, .lm-table td:first-child { text-align: left; padding-left: 0; color: var(--muted); }
 .lm-table thead th { color: var(--muted); font-size: .9em; }
+.lm-layer { display: flex; align-items: center; gap: 8px; }
+.lm-layer .lm-swatch { width: 14px; height: 14px; }
 .lm-whole { font: 1.1em/1.6 var(--serif); margin: 8px 0 0; overflow-wrap: anywhere; }
 
 /* controls */
