@@ -91,7 +91,7 @@ def opened(pattern: Pattern, length: int) -> Iterator[Any]:
         path = Path(folder) / "page.html"
         path.write_text(standalone(pattern, queries=length, keys=length), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        tab = browser.new_page(viewport={"width": 1280, "height": 800})
+        tab: Any = browser.new_page(viewport={"width": 1280, "height": 800})
         tab.goto(path.as_uri())
         tab.wait_for_function("document.querySelector('.lmexplain-explorer')?.lmFrames.count > 0")
         tab.session = tab.context.new_cdp_session(tab)
@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="slider, long or flood")
     parser.add_argument("--out", type=Path, help="also write the table here")
     given = parser.parse_args()
-    steps, events = (20, 1000) if given.quick else (300, 10_000)
+    steps, events = (20, 1000) if given.quick else (150, 10_000)
     parts: dict[str, Callable[[], Iterator[Row]]] = {
         "slider": lambda: slider(1024, steps, bars=True),
         "long": lambda: slider(4096, steps // 5, bars=False),

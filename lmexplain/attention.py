@@ -132,12 +132,12 @@ def attend(
     """
     _check(q, k, v, grid, bias, dropout, method)
     bias = None if bias is None else bias[(None,) * (4 - bias.dim())]
-    fused = score in _SCALE and bias is None and not weights and not dropout
+    fused = score in (scaled_dot, dot) and bias is None and not weights and not dropout
     if method == "auto":
         short = grid.T * grid.S <= DENSE_PAIRS
         method = "dense" if short or not fused and _cover(grid, q.device) > 0.5 else "sparse"
     if method == "sparse" and fused:
-        return _sparse(q, k, v, grid, _SCALE[score])
+        return _sparse(q, k, v, grid, None if score is scaled_dot else 1.0)
     execution = _dense if method == "dense" else _blockwise
     out, used = execution(q, k, v, grid, score, bias, dropout)
     return (out, used) if weights else out
@@ -430,8 +430,6 @@ def _cover(grid: Grid, device: torch.device) -> float:
 
 
 # ── sparse: plain scores, by PyTorch's fused attention ────────────────────────────────────────────────────────────
-
-_SCALE: dict[Score, float | None] = {scaled_dot: None, dot: 1.0}
 
 
 @_opaque

@@ -44,7 +44,7 @@ SOURCE = torch.Generator().manual_seed(5)
 
 # every primitive, and compositions, over 61 keys: an odd number that no block divides
 CASES = [
-    full(), causal(), window(1), window(7), window(40), window(200), window(6, 3),
+    full(), causal(), window(1), window(7), window(14), window(40), window(200), window(6, 3),
     global_tokens(), global_tokens(0, 30, -1), global_tokens(where=torch.rand(2, 61, generator=SOURCE) < 0.05),
     random(2), random(99), random_blocks(2, 8), memory(9), cells((3, 4), (3, 50), (60, 0)),
     segments(torch.arange(61) // 13), segments(torch.randint(0, 3, (2, 61), generator=SOURCE)),
