@@ -270,8 +270,8 @@ class _Block(NamedTuple):
 class _Call:
     """`count` neighbouring blocks of `rows` queries from `first` on, each with `width` keys, in one call.
 
-    The keys are a run that begins at `key` and moves on with the queries; or `index` (count * width,) lists them, and
-    they are joined, since there is one softmax over the union.
+    The keys are a run that begins at `key` and moves on with the queries; or `index` lists them, by tiles of `tile`
+    keys, and they are joined, since there is one softmax over the union.
     """
 
     count: int
@@ -279,7 +279,8 @@ class _Call:
     rows: int
     key: int
     width: int
-    index: Tensor | None
+    index: Tensor | None    # (count * width / tile,)
+    tile: int
     mask: _Mask | None
 
     @property
@@ -287,8 +288,10 @@ class _Call:
         return range(self.first, self.first + self.count * self.rows)
 
     def keys(self, device: torch.device | str = "cpu") -> Tensor:
-        run = torch.arange(self.key, self.key + self.width, device=device)
-        return run if self.index is None else self.index.to(device)
+        if self.index is None:
+            return torch.arange(self.key, self.key + self.width, device=device)
+        tiles = self.index.to(device)[:, None] * self.tile
+        return (tiles + torch.arange(self.tile, device=device)).flatten()
 
 
 class _Way(NamedTuple):
@@ -308,9 +311,7 @@ def _plan(grid: Grid, device: torch.device, size: int, fused: torch.dtype | None
     The cache holds the patterns themselves, so that one made from data is never taken for another.
     """
     with torch.inference_mode(False), torch.device("cpu"):
-        ways = list(_Planner(grid, device, size, fused).ways())
-        rows = ROWS_AT_ONCE * len({str(where[1]) for where, _ in ways})     # fewer heads, more rows at once
-        return [_Way(where, _calls(blocks, 1, device), _calls(blocks, rows, device)) for where, blocks in ways]
+        return list(_Planner(grid, device, size, fused).ways())
 
 
 class _Planner:
@@ -327,26 +328,64 @@ class _Planner:
         self.state = state.view(*(grid.lead or (1, 1)), *state.shape[-2:])
         self.masks: dict[Any, _Mask] = {}
 
-    def ways(self) -> Iterator[tuple[tuple[slice, slice], list[_Block]]]:
+    def ways(self) -> Iterator[_Way]:
         B, N = self.state.shape[:2]
         low, high = self.state.amin((0, 1)), self.state.amax((0, 1))
         united = torch.where(low == high, low, SOME)
         if self.fused is None or B * N * int((united > 0).sum()) <= 1.5 * int((self.state > 0).sum()):
             b, h = torch.arange(B).view(B, 1, 1, 1), torch.arange(N).view(1, N, 1, 1)
-            yield (slice(None), slice(None)), list(self.blocks(united, b, h))
+            yield self.way(slice(None), slice(None), list(self.blocks(united, b, h)), ROWS_AT_ONCE)
             return
         for b in range(B):
-            ways = [list(self.blocks(self.state[b, h], torch.tensor(b), torch.tensor(h))) for h in range(N)]
-            walks = [[(block.rows, block.keys.tobytes(), id(block.mask)) for block in way] for way in ways]
-            for heads in _alike(range(N), walks.__getitem__):
-                yield (_only(b, b, B), _only(heads[0], heads[-1], N)), ways[heads[0]]
+            heads: dict[Any, list[tuple[int, _Block]]] = {}
+            for h in range(N):
+                for block in self.blocks(self.state[b, h], torch.tensor(b), torch.tensor(h)):
+                    same = block.rows.start, len(block.rows), block.keys.tobytes(), id(block.mask)
+                    heads.setdefault(same, []).append((h, block))
+            ways: dict[tuple[int, int], list[_Block]] = {}          # neighbouring heads that share a block go together
+            for _, found in sorted(heads.items()):
+                for run in _alike(enumerate(found), lambda x: x[1][0] - x[0]):
+                    ways.setdefault((run[0][1][0], run[-1][1][0] + 1), []).append(found[0][1])
+            for (first, last), blocks in ways.items():
+                yield self.way(slice(b, b + 1) if B > 1 else slice(None), slice(first, last) if N > 1 else slice(None),
+                               blocks, ROWS_AT_ONCE * N // (last - first))  # fmt: skip
+
+    def way(self, b: slice, h: slice, blocks: list[_Block], rows_at_once: int) -> _Way:
+        return _Way((b, h), self.calls(blocks, 1), self.calls(blocks, rows_at_once))
+
+    def calls(self, blocks: list[_Block], rows_at_once: int) -> list[_Call]:
+        """Blocks as calls; neighbours of one height, width and mask, whose runs begin equally far ahead, join."""
+
+        def form(at: tuple[int, _Block]) -> Any:
+            n, (rows, keys, mask) = at
+            return len(rows), rows.start - n * len(rows), len(keys), id(mask), at[1].ahead
+
+        calls = []
+        for alike in _alike(enumerate(blocks), form):
+            (rows, keys, mask), ahead = alike[0][1], alike[0][1].ahead
+            most = max(1, rows_at_once // len(rows))
+            for run in (alike[n : n + most] for n in range(0, len(alike), most)):
+                first, index, tile = run[0][1].rows.start, None, 1
+                if ahead is None:
+                    index, tile = self.tiles(np.concatenate([block.keys for _, block in run]), len(rows))
+                calls.append(_Call(len(run), first, len(rows), first + (ahead or 0), len(keys), index, tile, mask))
+        return calls
+
+    def tiles(self, keys: np.ndarray, size: int) -> tuple[Tensor, int]:
+        """Keys as whole tiles of `size` if they are: quicker to copy, and to add gradients to, than one by one."""
+        if len(keys) % size == 0 and self.grid.S % size == 0:
+            tiles = keys.reshape(-1, size)
+            if (tiles == tiles[:, :1] // size * size + np.arange(size)).all():
+                return torch.from_numpy(tiles[:, 0] // size).to(self.device), size
+        return torch.from_numpy(keys).to(self.device), 1
 
     def blocks(self, state: Tensor, b: Tensor, h: Tensor) -> Iterator[_Block]:
         """The blocks from the first query to the last. Where signatures agree, the cells are looked up once."""
         tiles = state.numpy()
         touched = np.repeat(tiles > 0, self.columns, axis=1)[:, : self.grid.S]
         usual = float(np.median(touched.sum(1)))
-        alike = self.grid.signature(self.rows).numpy() if self.rows == self.columns and not self.grid.lead else None
+        alone = self.grid.lead or self.columns != self.rows or not (tiles == SOME).any()
+        alike = None if alone else self.grid.signature(self.rows).numpy()
         known: dict[Any, list[tuple[slice, np.ndarray, _Mask | None]]] = {}
         for n, tile in enumerate(tiles):
             rows = range(n * self.rows, min((n + 1) * self.rows, self.grid.T))
@@ -405,24 +444,6 @@ def _alike(items: Iterable[_T], key: Callable[[_T], Any]) -> Iterator[list[_T]]:
     return (list(same) for _, same in groupby(items, key))
 
 
-def _only(first: int, last: int, size: int) -> slice:
-    return slice(None) if size == 1 else slice(first, last + 1)
-
-
-def _calls(blocks: list[_Block], rows_at_once: int, device: torch.device) -> list[_Call]:
-    """Blocks as calls; neighbours of one height, width and mask, whose runs begin equally far ahead, join in one."""
-    calls = []
-    for same in _alike(blocks, lambda x: (len(x.rows), len(x.keys), id(x.mask), x.ahead)):
-        (rows, keys, mask), ahead = same[0], same[0].ahead
-        most = max(1, rows_at_once // len(rows))
-        for run in (same[n : n + most] for n in range(0, len(same), most)):
-            first, index = run[0].rows.start, None
-            if ahead is None:
-                index = torch.from_numpy(np.concatenate([block.keys for block in run])).to(device)
-            calls.append(_Call(len(run), first, len(rows), first + (ahead or 0), len(keys), index, mask))
-    return calls
-
-
 def _cover(grid: Grid, device: torch.device) -> float:
     """The share of all pairs that one walk for all samples and heads computes."""
     (way,) = _plan(grid, device, BLOCK)
@@ -444,46 +465,57 @@ class _Sparse(torch.autograd.Function):
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, ways: list[_Way], scale: float | None) -> Tensor:
         ctx.save_for_backward(q, k, v)
         ctx.ways, ctx.scale = ways, scale
-        out = v.new_empty(q.shape[0], q.shape[2], q.shape[1], v.shape[3]).transpose(1, 2)   # heads merge without a copy
-        for where, call, block in _walk(ways, q, k, v):
-            _rows(out[where], call).copy_(_fused(block, call, scale))
+        out = _places(v, q.shape[2])
+        for way in ways:
+            for call, block in _walk(way, q, k, v):
+                _rows(out[way.where], call).copy_(_fused(block, call, scale))
         return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         if torch.is_grad_enabled():
             raise RuntimeError('attend: sparse execution has no second derivative; ask for method="dense"')
-        wanted = ctx.needs_input_grad[:3]
-        totals = [torch.zeros_like(x) if want else None for x, want in zip(ctx.saved_tensors, wanted, strict=True)]
-        for where, call, block in _walk(ctx.ways, *ctx.saved_tensors):
-            leaves = [x.requires_grad_() for x, want in zip(block, wanted, strict=True) if want]
-            with torch.enable_grad():
-                out = _fused(block, call, ctx.scale)
-            found = iter(torch.autograd.grad(out, leaves, _rows(grads[0][where], call)))
-            for add, total in zip((_add_rows, _add_keys, _add_keys), totals, strict=True):
-                if total is not None:
-                    add(total[where], call, next(found))
+        wanted, inputs = ctx.needs_input_grad[:3], ctx.saved_tensors
+        totals = [_places(x).zero_() if want else None for x, want in zip(inputs, wanted, strict=True)]
+        for way in ctx.ways:
+            where, alone = way.where, len(ctx.ways) == 1
+            parts = totals if alone else [None if x is None else _places(x[where]).zero_() for x in totals]
+            for call, block in _walk(way, *inputs):
+                leaves = [x.requires_grad_() for x, want in zip(block, wanted, strict=True) if want]
+                with torch.enable_grad():
+                    out = _fused(block, call, ctx.scale)
+                found = iter(torch.autograd.grad(out, leaves, _rows(grads[0][where], call)))
+                for add, part in zip((_add_rows, _add_keys, _add_keys), parts, strict=True):
+                    if part is not None:
+                        add(part, call, next(found))
+            for total, part in zip(totals, parts, strict=True):
+                if total is not None and part is not None and not alone:
+                    total[where] += part
         return *totals, None, None
 
 
-def _walk(ways: list[_Way], q: Tensor, k: Tensor, v: Tensor) -> Iterator[tuple[Any, _Call, list[Tensor]]]:
+def _places(x: Tensor, n: int | None = None) -> Tensor:
+    """An empty (B, N, n, D) like x, laid out position by position, so that heads merge without a copy."""
+    B, N, S, D = x.shape
+    return x.new_empty(B, n or S, N, D).transpose(1, 2)
+
+
+def _walk(way: _Way, *inputs: Tensor) -> Iterator[tuple[_Call, tuple[Tensor, ...]]]:
     """Each call with its blocks of q, k and v, cut off from whatever made them.
 
-    Neighbours of one sample go in one call, as a batch; several samples are a batch already.
+    Neighbours of one sample are joined, as a batch; several samples are a batch already.
     """
-    for where, single, joined in ways:
-        rows, *keys = (x.detach()[where] for x in (q, k, v))
-        calls = joined if len(rows) == 1 else single
-        most = max(0 if call.index is None else len(call.index) for call in calls)
-        if most:                                                # or each picking would copy the whole to get there
-            keys = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in keys]
-        rooms = [x.new_empty(most * x[:, :, 0].numel()) for x in keys]      # one room for all: fresh memory is slow
-        for call in calls:
-            blocks = (_keys(x, call, room) for x, room in zip(keys, rooms, strict=True))
-            yield where, call, [_rows(rows, call), *blocks]
+    q, k, v = (x.detach()[way.where] for x in inputs)
+    calls = way.joined if len(q) == 1 else way.single
+    most = max(0 if call.index is None else len(call.index) * call.tile for call in calls)
+    if most:                                                # or each picking would copy the whole to get there
+        k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (k, v))
+    rooms = [x.new_empty(most * x[:, :, 0].numel()) for x in (k, v)]        # one room for all: fresh memory is slow
+    for call in calls:
+        yield call, (_rows(q, call), _keys(k, call, rooms[0]), _keys(v, call, rooms[1]))
 
 
-def _fused(block: list[Tensor], call: _Call, scale: float | None) -> Tensor:
+def _fused(block: tuple[Tensor, ...], call: _Call, scale: float | None) -> Tensor:
     q, k, v = block
     pairs, empty = call.mask or (None, None)
     out = scaled_dot_product_attention(q, k, v, attn_mask=pairs, scale=scale)
@@ -502,20 +534,24 @@ def _keys(x: Tensor, call: _Call, room: Tensor) -> Tensor:
     """The keys of a call, as `_run` shapes them; those of `index` are joined, which copies them to `room`."""
     if call.index is None:
         return _run(x, call, call.key, call.width)
-    B, N, _, D = x.shape
-    joined = room[: B * len(call.index) * N * D].view(B, -1, N, D)
-    torch.index_select(x.transpose(1, 2), 1, call.index, out=joined)
-    return joined.view(-1, call.width, N, D).transpose(1, 2)
+    tiles = _tiles(x, call)                                                 # (B, S / tile, tile * N * D)
+    joined = room[: len(x) * len(call.index) * tiles.shape[2]].view(len(x), -1, tiles.shape[2])
+    torch.index_select(tiles, 1, call.index, out=joined)
+    return joined.view(-1, call.width, x.shape[1], x.shape[3]).transpose(1, 2)
 
 
 def _add_keys(total: Tensor, call: _Call, grad: Tensor) -> None:
     if call.index is not None:
-        B, N, _, D = total.shape
-        total.transpose(1, 2).index_add_(1, call.index, grad.transpose(1, 2).reshape(B, -1, N, D))
+        tiles = _tiles(total, call)
+        tiles.index_add_(1, call.index, grad.transpose(1, 2).reshape(len(total), -1, tiles.shape[2]))
         return
     for n, part in enumerate(grad.split(len(total))):                       # runs overlap: one after the other
         first = call.key + n * call.rows
         total[:, :, first : first + call.width] += part
+
+
+def _tiles(x: Tensor, call: _Call) -> Tensor:
+    return x.transpose(1, 2).unflatten(1, (-1, call.tile)).flatten(2)       # a view, where positions come first
 
 
 def _run(x: Tensor, call: _Call, first: int, width: int) -> Tensor:

@@ -91,8 +91,13 @@ class Explorer:
 
     def state(self) -> dict[str, Any]:
         """What the model was last told."""
-        self.page.wait_for_timeout(320)  # changes are sent on after a quarter of a second
+        self.sent()
         return self.page.evaluate(f"models[{self.index}].get('state')")
+
+    def sent(self) -> None:
+        """Wait until what was done is sent on, a quarter of a second later by the page's own clock, however slow."""
+        self.settle()
+        self.page.evaluate("new Promise((done) => setTimeout(done, 260))")
 
     def matrix(self, plot: int = 0) -> Any:
         return self.root.locator("figure:visible canvas[tabindex]").nth(plot)

@@ -35,7 +35,7 @@ def painted(explorer, role, theme="light"):
     colour = palette()["roles"][role][theme]
     canvas = explorer.locator(".lm-plot canvas").first
     canvas.wait_for()
-    explorer.page.wait_for_timeout(300)
+    explorer.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return canvas.evaluate(COUNT, [int(colour[at : at + 2], 16) for at in (1, 3, 5)])
 
 
@@ -197,7 +197,7 @@ def test_a_notebook_run_in_jupyterlab(page_offline, lab):
     explorers.nth(2).locator(".lm-expression").fill("causal()")
     explorers.nth(2).locator(".lm-expression").press("Enter")
     assert painted(explorers.nth(2), "causal") > 200
-    page.wait_for_timeout(600)
+    page.evaluate("new Promise((done) => setTimeout(done, 260))")  # by the page's clock: it is sent after 250 ms
     page.evaluate("""async () => {
       const notebook = window.jupyterapp.shell.currentWidget.content;
       notebook.activeCellIndex = 4;

@@ -9,11 +9,12 @@
 
 const SAME = Array.from({ length: 128 }, (_, c) => new Float64Array(new Uint8Array(8).fill(c).buffer)[0]);
 
-/** A row of S bytes that can also be read eight at a time; what fills the last eight stays 0. */
+/** A row of S bytes that can also be read two or eight at a time; what fills the last eight stays 0. */
 export function rowBuffer(S) {
   const words = new Float64Array(Math.ceil(S / 8));
   const bytes = new Uint8Array(words.buffer);
-  return { row: bytes.subarray(0, S), bytes, words, runs: new Uint16Array(3 * S + 3) };
+  const row = bytes.subarray(0, S);
+  return { row, bytes, pairs: new Uint16Array(words.buffer), words, runs: new Uint16Array(3 * S + 3) };
 }
 
 /** Writes first, end, class of each run of equal non-empty cells into `runs` from n on; returns where they end. */
@@ -42,7 +43,6 @@ export function runsOf({ bytes, words, runs: own }, S, runs = own, n = 0) {
   return n;
 }
 
-const FILLED = new Uint8Array(256).fill(1, 1); // 1 for every class but the empty one
 const MOST_KEPT = 1 << 21; // numbers of runs that are worth keeping for the drawing (4 MB)
 
 /** Counts the cells: { counts, columns, kept, scattered }. counts[c]: cells of each class, counts[0] all together;
@@ -51,23 +51,13 @@ const MOST_KEPT = 1 << 21; // numbers of runs that are worth keeping for the dra
 export function tally({ T, S, row }, classes, buffer) {
   const counts = new Float64Array(classes + 1);
   const columns = new Int32Array(S + 1);
-  const [even, odd] = [new Int32Array(256), new Int32Array(256)]; // cells of each class that were read one by one,
-  const single = new Int32Array(S + 1); // and of each column
   const starts = new Uint32Array(T + 1);
   let kept = new Uint16Array(12 * T + 3 * S + 3);
-  let scattered = false;
+  let scattered = null;
   for (let t = 0; t < T; t++) {
     row(t, buffer.row.fill(0));
     if (scattered) {
-      // without a branch, which could not be guessed, and with two sums in turn, so that neither waits for itself
-      for (let k = 0, cells = buffer.bytes; k < S; k += 2) {
-        const c = cells[k];
-        const d = cells[k + 1];
-        even[c]++;
-        odd[d]++;
-        single[k] += FILLED[c];
-        single[k + 1] += FILLED[d];
-      }
+      scattered.read(buffer.pairs);
       continue;
     }
     const runs = kept ?? buffer.runs;
@@ -79,15 +69,38 @@ export function tally({ T, S, row }, classes, buffer) {
       columns[runs[i + 1]]--;
     }
     starts[t + 1] = n;
-    scattered = n > 0.3 * (t + 8) * S; // a run, three numbers, for every ten cells or fewer
+    if (n > 0.3 * (t + 8) * S) scattered = pairCounter(buffer, classes); // a run, three numbers, for every ten cells or fewer
     if (scattered || n > MOST_KEPT) kept = null;
     else if (kept && n + 3 * S + 3 > kept.length) kept = grown(kept, 2 * n + 3 * S + 3);
   }
   for (let k = 1; k < S; k++) columns[k] += columns[k - 1];
-  for (let k = 0; k < S; k++) columns[k] += single[k];
-  for (let c = 1; c <= classes; c++) counts[c] += even[c] + odd[c];
+  scattered?.add(counts, columns);
   counts[0] = counts.reduce((sum, count) => sum + count, 0);
-  return { counts, columns, kept: kept && { runs: kept, starts }, scattered };
+  return { counts, columns, kept: kept && { runs: kept, starts }, scattered: Boolean(scattered) };
+}
+
+/** Counts scattered cells two at a time and without a branch, which could not be guessed. */
+function pairCounter(buffer, classes) {
+  buffer.seen ??= new Int32Array(65536); // how often each pair of classes was met: the first in the low byte
+  buffer.worth ??= new Int32Array(65536); // of a pair: 1 for a cell of the first class, 65536 for one of the second
+  const { seen, worth } = buffer;
+  const filled = new Int32Array(buffer.pairs.length); // the sums of that for every two columns
+  const all = Array.from({ length: classes + 1 }, (_, c) => c);
+  for (const c of all) for (const d of all) worth[c + 256 * d] = (c ? 1 : 0) + (d ? 65536 : 0);
+  return {
+    read(pairs) {
+      for (let i = 0; i < pairs.length; i++) {
+        const pair = pairs[i];
+        seen[pair]++;
+        filled[i] += worth[pair];
+      }
+    },
+    add(counts, columns) {
+      for (const c of all.slice(1)) for (const d of all) counts[c] += seen[c + 256 * d] + seen[d + 256 * c];
+      for (const c of all) for (const d of all) seen[c + 256 * d] = 0;
+      for (let k = 0; k < columns.length - 1; k++) columns[k] += (filled[k >> 1] >> (k & 1 ? 16 : 0)) & 65535;
+    },
+  };
 }
 
 function grown(numbers, length) {
@@ -445,6 +458,7 @@ export function makePlot(on) {
   let space = [0, 0];
   const measured = [];
   const furniture = [];
+  const laidOver = [];
   const widest = new WeakMap();
 
   /** The widest label, measured once for the same text and theme. */
@@ -702,6 +716,7 @@ export function makePlot(on) {
   function drawOver({ cursor, cells = [] }) {
     if (!layout) return;
     const { theme, rowText, colText, offset = 0 } = shown;
+    if (unchanged(laidOver, [layout, theme, rowText, colText, offset, cursor.t, cursor.k, cells.join()])) return;
     const unit = Math.max(side(), 1.5);
     top.setTransform(layout.dpr, 0, 0, layout.dpr, 0, 0);
     top.clearRect(0, 0, layout.width, layout.height);
@@ -710,20 +725,18 @@ export function makePlot(on) {
     top.rect(layout.left - 3, layout.above - 3, right() - layout.left + 6, bottom() - layout.above + 6);
     top.clip();
     top.strokeStyle = top.fillStyle = theme.ink;
-    if (cursor) {
-      const [x, y] = [xOf(cursor.k), yOf(cursor.t)];
-      top.globalAlpha = unit < 4 ? 0.35 : 0.1;
-      top.fillRect(layout.left, y, right() - layout.left, unit);
-      top.fillRect(x, layout.above, unit, bottom() - layout.above);
-      top.globalAlpha = unit < 4 ? 0 : 0.55;
-      top.lineWidth = 1;
-      top.strokeRect(layout.left - 0.5, y - 0.5, right() - layout.left + 1, unit);
-      top.strokeRect(x - 0.5, layout.above - 0.5, unit, bottom() - layout.above + 1);
-      top.globalAlpha = 1;
-      top.lineWidth = 2;
-      const grown = Math.max(0, 5 - unit) / 2;
-      top.strokeRect(x - 1 - grown, y - 1 - grown, unit + 1 + 2 * grown, unit + 1 + 2 * grown);
-    }
+    const [x, y] = [xOf(cursor.k), yOf(cursor.t)];
+    top.globalAlpha = unit < 4 ? 0.35 : 0.1;
+    top.fillRect(layout.left, y, right() - layout.left, unit);
+    top.fillRect(x, layout.above, unit, bottom() - layout.above);
+    top.globalAlpha = unit < 4 ? 0 : 0.55;
+    top.lineWidth = 1;
+    top.strokeRect(layout.left - 0.5, y - 0.5, right() - layout.left + 1, unit);
+    top.strokeRect(x - 0.5, layout.above - 0.5, unit, bottom() - layout.above + 1);
+    top.globalAlpha = 1;
+    top.lineWidth = 2;
+    const grown = Math.max(0, 5 - unit) / 2;
+    top.strokeRect(x - 1 - grown, y - 1 - grown, unit + 1 + 2 * grown, unit + 1 + 2 * grown);
     cells.forEach(([t, k], i) => {
       const radius = Math.max(unit * 0.62, 8 * theme.scale);
       const [x, y] = [xOf(k) + side() / 2, yOf(t) + side() / 2];
@@ -738,7 +751,6 @@ export function makePlot(on) {
       top.fillText(String(i + 1), x, y);
     });
     top.restore();
-    if (!cursor) return;
     pill(rowText ? rowText(cursor.t) : String(cursor.t + offset), layout.left - 5, yOf(cursor.t) + side() / 2, "right");
     pill(
       colText ? colText(cursor.k) : String(cursor.k),

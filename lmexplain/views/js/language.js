@@ -136,6 +136,8 @@ function shown(value) {
   return text.length > 60 ? `${text.slice(0, 48)} …` : text;
 }
 
+const known = new WeakSet(); // leaves that were checked before: a slider changes one and keeps the others
+
 /** The tree with only what is known in it, or a Refusal: what comes from a link or a file is never trusted. */
 export function checkedSpec(spec) {
   if (spec?.version !== undefined && spec.version !== 1) refuse("error.version", { value: shown(spec.version) });
@@ -144,6 +146,7 @@ export function checkedSpec(spec) {
   const walk = (node, depth) => {
     if (depth > LIMITS.depth || --budget.nodes < 0) refuse("error.deep", { limit: LIMITS.nodes });
     if (typeof node?.op !== "string") refuse("error.node", { value: shown(node) });
+    if (known.has(node)) return node;
     const title = typeof node.title === "string" && node.title ? { title: node.title.slice(0, 200) } : {};
     const list = (parts) =>
       Array.isArray(parts) && parts.length
@@ -158,8 +161,10 @@ export function checkedSpec(spec) {
       if (heads.some((head) => axesOf(head)[1] !== 1)) refuse("error.kind.pattern", { op, name: "heads", value: op });
       return { op, heads, ...title };
     }
-    if (op === "table")
-      return { op, ...checkedTable(node), block: checked(op, "block", node.block ?? 1, FORMS.table.block), ...title };
+    if (op === "table") {
+      const block = checked(op, "block", node.block ?? 1, FORMS.table.block);
+      return remembered({ op, ...checkedTable(node), block, ...title });
+    }
     const out = { op };
     for (const [key, form] of Object.entries(FORMS[op])) {
       const name = key.replace("*", "");
@@ -174,11 +179,16 @@ export function checkedSpec(spec) {
       budget.values -= size(value);
       if (budget.values < 0) refuse("error.large", { limit: LIMITS.values });
     }
-    return { ...out, ...title };
+    return op === "in_blocks" ? { ...out, ...title } : remembered({ ...out, ...title });
   };
   const clean = walk(spec, 0);
   axesOf(clean);
   return clean;
+}
+
+function remembered(leaf) {
+  known.add(leaf);
+  return leaf;
 }
 
 function checkedTable({ shape, bits }) {
@@ -363,8 +373,15 @@ function build(op, args, named) {
 
 /* ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+const texts = new WeakMap(); // what was written before: long data is written once
+
 /** The expression text of a tree, as Python's repr writes it; `parse` reads it back (titles are not written). */
 export function format(node) {
+  if (!texts.has(node)) texts.set(node, written(node));
+  return texts.get(node);
+}
+
+function written(node) {
   const list = (values) => JSON.stringify(values);
   const grouped = (part) => (part.op === "or" || part.op === "and" ? `(${format(part)})` : format(part));
   switch (node.op) {
