@@ -14,15 +14,33 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lmexplain import attention, experiments, patterns, resources, study, text, views, words
+    from lmexplain import (
+        attention,
+        checkpoints,
+        experiments,
+        layers,
+        models,
+        patterns,
+        resources,
+        study,
+        text,
+        views,
+        words,
+    )
+    from lmexplain.checkpoints import load, save
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "attention", "experiments", "patterns", "resources", "study", "text", "views", "words"]
+__all__ = [
+    "__version__", "attention", "checkpoints", "experiments", "layers", "load", "models", "patterns", "resources",
+    "save", "study", "text", "views", "words",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Load a room of the package when it is first named (PEP 562)."""
+    if name in ("load", "save"):
+        return getattr(importlib.import_module(f"{__name__}.checkpoints"), name)
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"lmexplain has no {name!r}; it offers {', '.join(__all__[1:])}.")

@@ -15,7 +15,12 @@ import yaml
 from benchmarks.__main__ import inserted
 from tests.house.lowest import ROOT, lowest, name, requirements
 
-CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "brotli": "brotli-python"}
+CONDA_NAMES = {
+    "torch": "pytorch",
+    "matplotlib": "matplotlib-base",
+    "brotli": "brotli-python",
+    "huggingface-hub": "huggingface_hub",
+}
 #: Needed though no line of the package imports them: programs that are run, or parts that another one loads.
 RUN_NOT_IMPORTED = {"jupyterlab", "ipykernel", "ipywidgets", "brotli"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,6 @@
+"""Published weights in and out: one declarative map per model, strict both ways."""
+
+from .folder import load, save
+from .layouts import LAYOUTS, Layout
+
+__all__ = ["LAYOUTS", "Layout", "load", "save"]

@@ -1,0 +1,155 @@
+"""How a model's tensors and configuration are called in published files, as data.
+
+A *path* names a module, `{i}` a number in it: `layers.{i}.attention.sublayer.query` stands for its weight and bias.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from ..models import Config, Model
+
+__all__ = ["Layout", "Place", "Theirs"]
+
+
+class Theirs(NamedTuple):
+    """A published path that is not ours word for word.
+
+    transpose: weights are (in, out), as GPT-2's convolutions of width 1 keep them.
+    part, of: ours is the part-th of `of` equal pieces, joined along the outputs (query, key, value).
+    """
+
+    path: str
+    transpose: bool = False
+    part: int = 0
+    of: int = 1
+
+
+class Place(NamedTuple):
+    """Where one of our tensors stands in a file."""
+
+    key: str
+    transpose: bool = False
+    part: int = 0
+    of: int = 1
+
+    def ours(self, theirs: Tensor) -> Tensor:
+        """The published tensor as ours."""
+        theirs = theirs.mT if self.transpose and theirs.dim() == 2 else theirs
+        return theirs.chunk(self.of)[self.part]
+
+    def shape(self, ours: Iterable[int]) -> tuple[int, ...]:
+        """The shape that the published tensor of ours has."""
+        whole = (next(iter(ours)) * self.of, *tuple(ours)[1:])
+        return whole[::-1] if self.transpose else whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """One model in the Hugging Face layout: `config.json`, and tensors by name."""
+
+    model: type[Model]
+    config: type[Config]
+    model_type: str
+    """As config.json says."""
+    architecture: str
+    """"Bert" of BertModel and BertForMaskedLM."""
+    prefix: str
+    """Before the paths of the body, where there is a head."""
+    body: Mapping[str, str | Theirs]
+    """Our paths to theirs, without the prefix."""
+    heads: Mapping[str, Mapping[str, str | Theirs]]
+    """For each head, our paths to theirs."""
+    endings: Mapping[str, str] = field(default_factory=dict)
+    """Architectures that do not end in For<head>: head to ending ("LMHeadModel"; "Model" is none)."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Fields of the configuration with another name there: ours to theirs."""
+    fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Published fields that change what is computed, with the values that this model has."""
+    tied: Mapping[str, str] = field(default_factory=dict)
+    """Where the decoder is tied: the names of its tensors to those they are stored under."""
+    ignored: tuple[str, ...] = ()
+    """Endings of tensors in older files that hold no weights."""
+
+    # ── names of tensors ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def places(self, model: Model, prefix: str | None = None) -> dict[str, Place]:
+        """Where each of a model's parameters stands, a shared one once. `prefix`: of the body, where it is not usual.
+
+        Raises KeyError for a parameter that the map does not know.
+        """
+        before = prefix if prefix is not None else self.prefix if model.head_name else ""
+        return {name: self._place(name, model, before) for name, _ in model.named_parameters()}
+
+    def _place(self, name: str, model: Model, prefix: str) -> Place:
+        head = _match(name, self.heads.get(model.head_name or "", {}))
+        if head is not None:
+            return head._replace(key=self.tied.get(head.key, head.key)) if model.config.tie_word_embeddings else head
+        body = _match(name, self.body)
+        if body is None:
+            raise KeyError(f"{self.architecture}: no published name is known for {name}")
+        return body._replace(key=prefix + body.key)
+
+    def surplus(self, keys: Iterable[str]) -> list[str]:
+        """Those of `keys` that hold weights of their own."""
+        second = {*self.tied, *self.tied.values()}
+        return sorted(key for key in keys if key not in second and not key.endswith(self.ignored))
+
+    # ── configuration ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def read_config(self, published: Mapping[str, Any]) -> Config:
+        """Raises ValueError where the file asks for what this model does not have."""
+        for name, values in self.fixed.items():
+            if name in published and published[name] not in values:
+                raise ValueError(
+                    f"config.json says {name}={published[name]!r}; lmexplain's {self.architecture} knows "
+                    f"{' or '.join(map(repr, values))}"
+                )
+        known = {f.name: self.names.get(f.name, f.name) for f in fields(self.config)}
+        given = {ours: published[theirs] for ours, theirs in known.items() if theirs in published}
+        if "num_labels" not in given and published.get("id2label"):
+            given["num_labels"] = len(published["id2label"])
+        return self.config(**given)
+
+    def write_config(self, config: Config, head: str | None) -> dict[str, Any]:
+        """What config.json says of this model."""
+        values = {self.names.get(f.name, f.name): getattr(config, f.name) for f in fields(config)}
+        classes = values.pop("num_labels")
+        labels = {str(i): f"LABEL_{i}" for i in range(classes)}
+        return {
+            "model_type": self.model_type,
+            "architectures": [self.architecture + self.ending(head)],
+            **values,
+            "id2label": labels,
+            "label2id": {label: int(i) for i, label in labels.items()},
+        }
+
+    def ending(self, head: str | None) -> str:
+        return "Model" if head is None else self.endings.get(head, f"For{head}")
+
+    def head_of(self, architecture: str) -> str | None:
+        """The head that an architecture names. Raises ValueError for one that is not known."""
+        names = {self.architecture + self.ending(head): head for head in (None, *self.model.heads)}
+        if architecture not in names:
+            raise ValueError(f"config.json names the architecture {architecture!r}; known are {', '.join(names)}")
+        return names[architecture]
+
+
+def _match(name: str, paths: Mapping[str, str | Theirs]) -> Place | None:
+    """The place of a parameter whose own name, or whose module, is among the paths."""
+    module, _, last = name.rpartition(".")
+    for whole, ending in ((name, ""), (module, f".{last}")):
+        numbers = re.findall(r"(?<=\.)\d+(?=\.|$)", whole)
+        found = paths.get(re.sub(r"(?<=\.)\d+(?=\.|$)", "{i}", whole))
+        if found is not None:
+            theirs = found if isinstance(found, Theirs) else Theirs(found)
+            key = theirs.path
+            for number in numbers:
+                key = key.replace("{i}", number, 1)
+            return Place(key + ending, *theirs[1:])
+    return None

@@ -1,0 +1,43 @@
+"""Parts that several papers share: attention along a grid, pre- and post-norm, feed-forward, embeddings, heads.
+
+Shapes: `B` batch, `T` queries, `S` keys, `H` hidden, `N` heads, `D` head width, `V` vocabulary, `L` layers.
+"""
+
+from .attention import KeyValue, MultiHeadAttention, Run
+from .blocks import PostNormBlock, PreNormBlock
+from .embeddings import sinusoids
+from .feed_forward import ACTIVATIONS, FeedForward, activation
+from .heads import (
+    CausalLM,
+    Head,
+    MaskedLM,
+    NextSentence,
+    Pooler,
+    PreTraining,
+    QuestionAnswering,
+    SequenceClassification,
+    TokenClassification,
+)
+from .output import Output
+
+__all__ = [
+    "ACTIVATIONS",
+    "CausalLM",
+    "FeedForward",
+    "Head",
+    "KeyValue",
+    "MaskedLM",
+    "MultiHeadAttention",
+    "NextSentence",
+    "Output",
+    "Pooler",
+    "PostNormBlock",
+    "PreNormBlock",
+    "PreTraining",
+    "QuestionAnswering",
+    "Run",
+    "SequenceClassification",
+    "TokenClassification",
+    "activation",
+    "sinusoids",
+]

@@ -1,0 +1,211 @@
+"""Heads: from a model's states to scores and, where there are labels, a loss.
+
+Each takes the model's `Output` and its labels and gives the output back with `logits` and `loss` filled in. Labels of
+-100 are no targets; a loss is the mean over the targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .feed_forward import activation
+from .output import Output
+
+__all__ = [
+    "CausalLM",
+    "Head",
+    "MaskedLM",
+    "NextSentence",
+    "Pooler",
+    "PreTraining",
+    "QuestionAnswering",
+    "SequenceClassification",
+    "TokenClassification",
+]
+
+
+class Pooler(nn.Module):
+    """tanh(W h_[CLS] + b): the first token's state for sentence-level tasks (released BERT): (B, T, H) -> (B, H)."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(hidden, hidden)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return torch.tanh(self.dense(states[:, 0]))
+
+
+class Head(nn.Module):
+    """What heads share: `pooled` says whether the model must have a pooler for this one."""
+
+    pooled = False
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        """The output with its scores, and with a loss where there are labels."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward of its own")
+
+
+class MaskedLM(Head):
+    """LN(act(h W + b)) E^T + c: BERT's cloze head, its decoder tied to the token table (released BERT).
+
+    labels (B, T). `table` (V, E): with E ≠ H the transform leads to E, as in ALBERT.
+    """
+
+    def __init__(self, hidden: int, table: nn.Embedding, act: str, eps: float, tied: bool = True) -> None:
+        super().__init__()
+        V, E = table.weight.shape
+        self.dense, self.norm, self.decoder = nn.Linear(hidden, E), nn.LayerNorm(E, eps), nn.Linear(E, V)
+        self.act = activation(act)
+        if tied:
+            self.decoder.weight = table.weight
+
+    def scores(self, states: Tensor) -> Tensor:
+        """(…, H) -> (…, V)."""
+        return self.decoder(self.norm(self.act(self.dense(states))))
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        logits = self.scores(output.last_hidden_state)
+        return replace(output, logits=logits, loss=_token_loss(logits, labels))
+
+
+class CausalLM(Head):
+    """h E^T: each position predicts the next token; labels (B, T) are those of the inputs and are shifted here."""
+
+    def __init__(self, table: nn.Embedding, tied: bool = True) -> None:
+        super().__init__()
+        V, H = table.weight.shape
+        self.decoder = nn.Linear(H, V, bias=False)
+        if tied:
+            self.decoder.weight = table.weight
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        logits = self.decoder(output.last_hidden_state)
+        shifted = None if labels is None else labels[:, 1:]
+        return replace(output, logits=logits, loss=_token_loss(logits[:, : logits.shape[1] - 1], shifted))
+
+
+class NextSentence(Head):
+    """W h_pooled + b: class 0 is *the next sentence*, class 1 a random one; labels (B,)."""
+
+    pooled = True
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(hidden, 2)
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        logits = self.dense(output.pooler_output)
+        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+
+
+class PreTraining(Head):
+    """BERT's two objectives at once, masked tokens and the sentence pair (Devlin et al. 2019, A.2): losses add up.
+
+    labels (B, T), next_sentence_label (B,); with one of them alone the loss is that one's.
+    """
+
+    pooled = True
+
+    def __init__(self, tokens: MaskedLM, pair: NextSentence) -> None:
+        super().__init__()
+        self.tokens, self.pair = tokens, pair
+
+    def forward(
+        self, output: Output, labels: Tensor | None = None, next_sentence_label: Tensor | None = None
+    ) -> Output:
+        tokens, pair = self.tokens(output, labels), self.pair(output, next_sentence_label)
+        losses = [part.loss for part in (tokens, pair) if part.loss is not None]
+        return replace(
+            tokens, seq_relationship_logits=pair.logits, loss=torch.stack(losses).sum() if losses else None
+        )  # fmt: skip
+
+
+class SequenceClassification(Head):
+    """W h_pooled + b. labels (B,) of classes: cross-entropy; (B,) or (B, 1) with one class: squared error;
+    (B, classes) of floats: one yes or no each (binary cross-entropy).
+    """
+
+    pooled = True
+
+    def __init__(self, hidden: int, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout, self.dense = nn.Dropout(dropout), nn.Linear(hidden, classes)
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        logits = self.dense(self.dropout(output.pooler_output))
+        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+
+
+class TokenClassification(Head):
+    """W h_i + b for each token; labels (B, T)."""
+
+    def __init__(self, hidden: int, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout, self.dense = nn.Dropout(dropout), nn.Linear(hidden, classes)
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        logits = self.dense(self.dropout(output.last_hidden_state))
+        return replace(output, logits=logits, loss=_token_loss(logits, labels))
+
+
+class QuestionAnswering(Head):
+    """Start and end scores w·h_i of an answer's span (Devlin et al. 2019, section 4.2).
+
+    start_positions, end_positions (B,): a place outside the sequence is no target.
+    """
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(hidden, 2)
+
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, output: Output, start_positions: Tensor | None = None, end_positions: Tensor | None = None
+    ) -> Output:
+        start, end = self.dense(output.last_hidden_state).unbind(-1)         # (B, T) each
+        loss = None
+        if start_positions is not None and end_positions is not None:
+            T = start.shape[1]
+            targets = [(x.clamp(0, T)) for x in (start_positions, end_positions)]
+            loss = sum(F.cross_entropy(s, t, ignore_index=T) for s, t in zip((start, end), targets, strict=True)) / 2
+        return replace(output, start_logits=start, end_logits=end, loss=loss)
+
+
+def _token_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
+    """Mean cross-entropy over the targets of (B, T, V)."""
+    if labels is None:
+        return None
+    _check_labels(labels, logits.shape[:-1], logits.shape[-1])
+    return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten().long())
+
+
+def _class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
+    if labels is None:
+        return None
+    B, classes = logits.shape
+    if classes == 1:
+        return F.mse_loss(logits.view(B).float(), labels.view(B).float())
+    if labels.is_floating_point():
+        return F.binary_cross_entropy_with_logits(logits.float(), labels.float())
+    _check_labels(labels, (B,), classes)
+    return F.cross_entropy(logits.float(), labels.view(B).long())
+
+
+def _check_labels(labels: Tensor, shape: tuple[int, ...], classes: int) -> None:
+    if labels.numel() != torch.Size(shape).numel() or labels.is_floating_point():
+        raise ValueError(
+            f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give integers of shape {tuple(shape)}"
+        )
+    if torch.compiler.is_compiling():
+        return
+    targets = labels[labels != -100]
+    if not targets.numel():
+        raise ValueError("labels hold no target, only -100; the mean over none is not defined: give at least one")
+    if int(targets.min()) < 0 or int(targets.max()) >= classes:
+        raise ValueError(
+            f"labels range from {int(targets.min())} to {int(targets.max())}, outside 0 to {classes - 1}; "
+            f"-100 marks what is no target"
+        )

@@ -1,0 +1,178 @@
+"""What all models share: a frozen configuration, checked inputs, grids for the layers, a head, an `Output`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from ..layers import Head, Output, Pooler, Run, activation
+from ..patterns import Grid, Pattern, full, padding
+from .inputs import real_tokens
+
+__all__ = ["Config", "Model"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Sizes and rates of a model, under the transformers library's names. BERT's values are the defaults.
+
+    Raises ValueError where sizes do not fit each other.
+    """
+
+    PUBLISHED: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Published sizes by their name; what is left out is the default."""
+
+    vocab_size: int = 30522
+    hidden_size: int = 768                      # H
+    num_hidden_layers: int = 12                 # L
+    num_attention_heads: int = 12               # N
+    intermediate_size: int = 3072               # width inside the feed-forward sublayer
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    layer_norm_eps: float = 1e-12
+    initializer_range: float = 0.02             # standard deviation of new weights
+    pad_token_id: int | None = 0
+    tie_word_embeddings: bool = True            # a head's decoder is the token table
+    num_labels: int = 2
+    classifier_dropout: float | None = None     # None: hidden_dropout_prob
+
+    @classmethod
+    def published(cls, name: str, **smaller: Any) -> Self:
+        """The published configuration of this name, with some fields replaced: `num_hidden_layers=2` shrinks it.
+
+        An owner before the name ("google-bert/…") is understood. Raises ValueError for an unknown name or field.
+        """
+        known = cls.PUBLISHED.get(name, cls.PUBLISHED.get(name.rpartition("/")[2]))
+        if known is None:
+            near = difflib.get_close_matches(name, cls.PUBLISHED, n=3, cutoff=0.4) or list(cls.PUBLISHED)
+            raise ValueError(f"{cls.__name__}: no published size {name!r}; there is {', '.join(near)}")
+        unknown = smaller.keys() - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"{cls.__name__} has no {', '.join(sorted(unknown))}; `{cls.__name__}()` shows its fields")
+        return cls(**{**known, **smaller})
+
+    def __post_init__(self) -> None:
+        for name in (
+            "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+            "max_position_embeddings", "num_labels",
+        ):  # fmt: skip
+            self.check(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            self.check(name, 0 <= getattr(self, name) < 1, "0 to below 1")
+        self.check("pad_token_id", self.pad_token_id is None or 0 <= self.pad_token_id < self.vocab_size,
+                   f"one of the {self.vocab_size} tokens, or None")  # fmt: skip
+        self.check("hidden_size", self.hidden_size % self.num_attention_heads == 0,
+                   f"a multiple of the {self.num_attention_heads} heads")  # fmt: skip
+        activation(self.hidden_act)
+
+    def check(self, name: str, holds: bool, want: str) -> None:
+        """Raises ValueError that names the field, its value and the limit, unless it holds."""
+        if not holds:
+            raise ValueError(f"{type(self).__name__}: {name} is {getattr(self, name)!r}; it must be {want}")
+
+
+class Model(nn.Module):
+    """A model with or without a head. `head` is one of `heads`, named as in the transformers library's `…ForMaskedLM`.
+
+    A subclass builds `embeddings` and `layers`, then calls `finish`. A forward pass carries nothing into the next one.
+    """
+
+    config: Any                             # of the subclass's own class
+    heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {}
+    embeddings: Any
+    layers: nn.ModuleList
+    has_pooler: ClassVar[bool] = True       # without a head
+    pooler: nn.Module | None
+    head: Head | None
+    head_name: str | None
+    published: Mapping[str, Any] = {}       # config.json of the folder it was loaded from
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+
+    def finish(self, head: str | None, pooler: bool | None = None) -> None:
+        """Adds the head and a pooler, where the head or `pooler` asks for one; draws the weights."""
+        if head is not None and head not in self.heads:
+            raise ValueError(
+                f"{type(self).__name__} has no head {head!r}; choose one of {', '.join(self.heads)}, or None"
+            )
+        self.head_name = head
+        self.head = None if head is None else self.heads[head](self)
+        wanted = self.has_pooler if self.head is None else self.head.pooled
+        self.pooler = Pooler(self.config.hidden_size) if (wanted if pooler is None else pooler) else None
+        self.apply(self.init_weights)
+
+    def init_weights(self, module: nn.Module) -> None:
+        """Normal weights of `initializer_range`, no bias; norms that change nothing (Devlin et al. 2019's code)."""
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=self.config.initializer_range)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            with torch.no_grad():
+                module.weight[module.padding_idx] = 0.0
+
+    # ── who attends to whom ───────────────────────────────────────────────────────────────────────────────────────
+
+    def pattern(self) -> Pattern:
+        """Who may attend to whom, padding apart."""
+        return full()
+
+    def grids(
+        self, queries: int, keys: int | None = None, real: Tensor | None = None,
+        pattern: Pattern | Sequence[Pattern] | None = None,
+    ) -> tuple[Grid, ...]:  # fmt: skip
+        """A grid for each layer, bottom to top: `pattern`, one for all layers or one for each, else the model's own.
+
+        `real` (B, S), True at real tokens, closes the padding's keys.
+        """
+        L = self.config.num_hidden_layers
+        own = self.pattern() if pattern is None else pattern
+        patterns = own if isinstance(own, Sequence) else [own] * L
+        if len(patterns) != L:
+            raise ValueError(f"{len(patterns)} patterns for {L} layers; give one, or one for each layer")
+        closed = None if real is None else padding(real)
+        made: dict[int, Grid] = {}              # layers of one pattern share its grid
+        for p in patterns:
+            if id(p) not in made:
+                made[id(p)] = (p if closed is None else p & closed).at(queries, keys)
+        return tuple(made[id(p)] for p in patterns)
+
+    # ── one pass ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def walk(self, x: Tensor, grids: Sequence[Grid], run: Run) -> list[Tensor]:
+        """x (B, T, H) through the layers -> L + 1 states."""
+        states = [x]
+        for layer, grid in zip(self.layers, grids, strict=True):
+            states.append(layer(states[-1], grid, run))
+        return states
+
+    def answer(self, states: Sequence[Tensor], grids: tuple[Grid, ...], run: Run, **targets: Tensor | None) -> Output:
+        """The output of a pass, through the head if there is one."""
+        output = Output(
+            hidden_states=tuple(states),
+            pooler_output=None if self.pooler is None else self.pooler(states[-1]),
+            attentions=None if run.weights is None else tuple(run.weights),
+            past_key_values=None if run.present is None else tuple(run.present),
+            grids=grids,
+        )
+        given = {name: target for name, target in targets.items() if target is not None}
+        if self.head is not None:
+            return self.head(output, **given)
+        if given:
+            raise ValueError(
+                f"{', '.join(given)} given to a model without a head; make it with one of {', '.join(self.heads)}"
+            )
+        return output
+
+    def real(self, attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor | None:
+        """The mask as (B, S) bool, True at real tokens; None where all are."""
+        return real_tokens(attention_mask, shape)

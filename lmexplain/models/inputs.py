@@ -1,0 +1,61 @@
+"""What comes from a user is looked at before anything is computed.
+
+Values are not looked at while torch.compile traces, since that would break its graph.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["check_ids", "real_tokens", "shape_of"]
+
+
+def shape_of(input_ids: Tensor | None, inputs_embeds: Tensor | None, hidden: int) -> tuple[int, int]:
+    """(B, T) of exactly one of `input_ids` (B, T) and `inputs_embeds` (B, T, hidden)."""
+    given = [x for x in (input_ids, inputs_embeds) if x is not None]
+    if len(given) != 1:
+        raise ValueError(f"{'both' if given else 'neither'} of input_ids and inputs_embeds given; give exactly one")
+    (x,) = given
+    if x.dim() != (2 if input_ids is not None else 3) or (inputs_embeds is not None and x.shape[2] != hidden):
+        raise ValueError(
+            f"{'input_ids' if input_ids is not None else 'inputs_embeds'} has shape {tuple(x.shape)}; give "
+            f"{'(batch, length)' if input_ids is not None else f'(batch, length, {hidden})'}"
+        )
+    if not x.numel():
+        raise ValueError(f"the input has shape {tuple(x.shape)}: give at least one sentence of at least one token")
+    return x.shape[0], x.shape[1]
+
+
+def check_ids(name: str, ids: Tensor, size: int, shape: tuple[int, ...], remedy: str) -> None:
+    """Raises unless `ids` are integers from 0 to size - 1 of this shape (an axis of 1 broadcasts)."""
+    if ids.dtype.is_floating_point or ids.dtype.is_complex or ids.dtype == torch.bool:
+        raise TypeError(f"{name} is {ids.dtype}; give integers (torch.long)")
+    if ids.dim() != len(shape) or any(have not in (1, want) for have, want in zip(ids.shape, shape, strict=True)):
+        raise ValueError(f"{name} has shape {tuple(ids.shape)}, the input {shape}; give one for each token")
+    if torch.compiler.is_compiling() or ids.is_meta:
+        return
+    low, high = (int(x) for x in ids.aminmax())
+    if low < 0 or high >= size:
+        raise ValueError(f"{name} holds {low if low < 0 else high}, outside 0 to {size - 1}; {remedy}")
+
+
+def real_tokens(attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor | None:
+    """An attention mask (B, S) of bool or 0 and 1 as bool, True at real tokens; None where every token is real.
+
+    A sentence of padding alone attends to nothing: its attention gives 0. Raises for any other value or shape.
+    """
+    if attention_mask is None:
+        return None
+    if tuple(attention_mask.shape) != shape:
+        raise ValueError(
+            f"attention_mask has shape {tuple(attention_mask.shape)}, the keys {shape}; give one value for each token "
+            f"(cached ones too), and who may attend to whom by pattern=…"
+        )
+    real = attention_mask != 0
+    if torch.compiler.is_compiling() or attention_mask.is_meta:
+        return real
+    if attention_mask.dtype != torch.bool and not bool(((attention_mask == 1) | ~real).all()):
+        odd = attention_mask[(attention_mask != 1) & real].flatten()[0].item()
+        raise ValueError(f"attention_mask holds {odd}; give 1 (True) for a real token and 0 (False) for padding")
+    return None if bool(real.all()) else real

@@ -1,0 +1,139 @@
+"""Tiny random models of the transformers library, and how ours are held against them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lmexplain.checkpoints import LAYOUTS
+from lmexplain.models import Model
+
+TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configuration of a reference model, with what it is given.
+
+    reference: makes the transformers model; its weights are drawn anew here, biases and norms too.
+    batches: keyword arguments for both, by a name that says what they try.
+    targets: labels for a batch, or none.
+    ours: what replaces or joins the arguments on our side (edges that differ on purpose are said in the family's file).
+    """
+
+    name: str
+    reference: Callable[[], nn.Module]
+    batches: Callable[[], Iterator[tuple[str, dict[str, Any]]]]
+    targets: Callable[[dict[str, Any]], dict[str, Tensor]] = field(default=lambda batch: {})
+    compared: Callable[[dict[str, Any]], Tensor | None] = field(default=lambda batch: None)
+    """Positions (B, T) at which outputs are compared, None: all."""
+    unread: tuple[str, ...] = ()
+    """Parameters of the reference that no output depends on."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def drawn(model: nn.Module, seed: int = 0) -> nn.Module:
+    """The model with random weights everywhere: norms around 1, biases around 0, so that no term is idle."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator) * (0.3 if parameter.dim() > 1 else 0.2)
+            is_norm = parameter.dim() == 1 and name.endswith("weight")
+            parameter.copy_(1 + noise if is_norm else noise)
+    return model
+
+
+def batches(
+    vocabulary: int, longest: int, *, left: bool = False, seed: int = 0
+) -> Iterator[tuple[str, dict[str, Any]]]:  # fmt: skip
+    """Inputs of unequal and odd lengths: no padding, padding on the right (and left), one token, the longest."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def ids(*shape: int) -> Tensor:
+        return torch.randint(5, vocabulary, shape, generator=generator)
+
+    def padded(lengths: list[int], T: int, flip: bool) -> dict[str, Tensor]:
+        mask = torch.arange(T)[None] < torch.tensor(lengths)[:, None]
+        mask = mask.flip(1) if flip else mask
+        return {"input_ids": ids(len(lengths), T).masked_fill(~mask, 1), "attention_mask": mask.long()}
+
+    yield "no padding", {"input_ids": ids(2, 7)}
+    yield "padded on the right", padded([7, 11, 1], 11, False)
+    if left:
+        yield "padded on the left", padded([11, 4, 1], 11, True)
+    yield "one token", {"input_ids": ids(1, 1)}
+    yield "the longest", {"input_ids": ids(1, longest)}
+
+
+def token_labels(vocabulary: int, seed: int = 1) -> Callable[[dict[str, Any]], dict[str, Tensor]]:
+    """Labels for a third of the tokens and at least two, the first and the last."""
+
+    def labels(batch: dict[str, Any]) -> dict[str, Tensor]:
+        generator = torch.Generator().manual_seed(seed)
+        shape = batch["input_ids"].shape
+        found = torch.randint(0, vocabulary, shape, generator=generator)
+        found[torch.rand(shape, generator=generator) > 0.33] = -100
+        found[0, 0] = found[0, -1] = 3
+        return {"labels": found}
+
+    return labels
+
+
+def class_labels(classes: int) -> Callable[[dict[str, Any]], dict[str, Tensor]]:
+    """A class for each sentence; with one class a number."""
+
+    def labels(batch: dict[str, Any]) -> dict[str, Tensor]:
+        rows = torch.arange(len(batch["input_ids"]))
+        return {"labels": rows % classes if classes > 1 else rows.float() - 0.3}
+
+    return labels
+
+
+def close(ours: Tensor, theirs: Tensor, what: str, where: Tensor | None = None) -> float:
+    """Asserts max|a − b| ≤ 1e-5 · max(1, max|b|) (the design's tolerance) and returns the left over the right side."""
+    assert ours.shape == theirs.shape, f"{what}: {tuple(ours.shape)} against {tuple(theirs.shape)}"
+    ours, theirs = (x.detach() if where is None else x.detach()[where] for x in (ours, theirs))
+    if not theirs.numel():
+        return 0.0
+    error, limit = float((ours - theirs).abs().max()), TOLERANCE * max(1.0, float(theirs.abs().max()))
+    assert error <= limit, f"{what}: differs by {error:.2e}, more than {limit:.2e}"
+    return error / limit
+
+
+def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:
+    """Every output that both have; returns the largest error as a share of the tolerance."""
+    worst = 0.0
+    for name in ("loss", "logits", "seq_relationship_logits", "start_logits", "end_logits", "pooler_output"):
+        their_name = "prediction_logits" if name == "logits" and not hasattr(theirs, "logits") else name
+        found = getattr(theirs, their_name, None)
+        if found is not None:
+            assert getattr(ours, name) is not None, name
+            tokens = where if found.dim() >= 2 and where is not None and found.shape[:2] == where.shape else None
+            worst = max(worst, close(getattr(ours, name), found, name, tokens))
+    assert len(ours.hidden_states) == len(theirs.hidden_states)
+    for i, (a, b) in enumerate(zip(ours.hidden_states, theirs.hidden_states, strict=True)):
+        worst = max(worst, close(a, b, f"hidden_states[{i}]", where))
+    assert len(ours.attentions) == len(theirs.attentions)
+    for i, (a, b) in enumerate(zip(ours.attentions, theirs.attentions, strict=True)):
+        rows = None if where is None else where[:, None, :].expand(a.shape[:3])
+        worst = max(worst, close(a, b, f"attentions[{i}]", rows))
+    return worst
+
+
+def same_gradients(ours: Model, theirs: nn.Module) -> float:
+    """Every parameter's gradient, under its published name."""
+    layout = next(layout for layout in LAYOUTS.values() if layout.model is type(ours))
+    places, expected, worst = layout.places(ours), dict(theirs.named_parameters()), 0.0
+    for name, parameter in ours.named_parameters():
+        place = places[name]
+        theirs_grad = expected[place.key].grad
+        assert (parameter.grad is None) == (theirs_grad is None), f"gradient of {name}"
+        if parameter.grad is not None and theirs_grad is not None:
+            worst = max(worst, close(parameter.grad, place.ours(theirs_grad), f"gradient of {name}"))
+    return worst

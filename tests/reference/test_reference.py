@@ -1,0 +1,54 @@
+"""Rung (a) of the ladder: each family equals the transformers library's, number for number, and round trips exactly.
+
+One test for all: a family is a file of cases in `families/`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import lmexplain
+
+from . import families
+from .peers import Case, drawn, same_gradients, same_outputs
+
+MODULES = [importlib.import_module(f"{families.__name__}.{m.name}") for m in pkgutil.iter_modules(families.__path__)]
+CASES = [case for module in MODULES for case in getattr(module, "CASES", [])]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_matches_reference(case: Case, tmp_path: Path) -> None:
+    theirs = drawn(case.reference()).eval()
+    theirs.save_pretrained(tmp_path / "theirs")
+    ours = lmexplain.load(tmp_path / "theirs")
+    for _, batch in case.batches():
+        targets, where = case.targets(batch), case.compared(batch)
+        a = ours(**batch, **targets, output_attentions=True)
+        b = theirs(**batch, **targets, output_hidden_states=True, output_attentions=True)
+        same_outputs(a, b, where)
+        for model, output in ((ours, a), (theirs, b)):
+            model.zero_grad()
+            kept = output.hidden_states[-1] if where is None else output.hidden_states[-1][where]
+            loss = getattr(output, "loss", None)
+            (kept.square().sum() if loss is None else loss).backward()
+        same_gradients(ours, theirs)
+        faster = ours(**batch, **targets)                       # without weights: the fused way
+        same_outputs(replace(faster, attentions=a.attentions), b, where)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_library_reads_what_we_save(case: Case, tmp_path: Path) -> None:
+    theirs = drawn(case.reference()).eval()
+    theirs.save_pretrained(tmp_path / "theirs")
+    lmexplain.save(lmexplain.load(tmp_path / "theirs"), tmp_path / "ours")
+    again, report = type(theirs).from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not any(report.values()), report
+    for name, value in theirs.state_dict().items():
+        assert name in case.unread or torch.equal(again.state_dict()[name], value), name
+    assert again.config.to_diff_dict().keys() >= theirs.config.to_diff_dict().keys() - {"dtype", "attn_implementation"}
