@@ -11,6 +11,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import yaml
+from packaging.utils import canonicalize_name
 
 from benchmarks.__main__ import inserted
 from tests.house.lowest import ROOT, lowest, name, requirements
@@ -71,8 +72,8 @@ def test_what_the_package_imports_is_declared_and_what_is_declared_is_used():
     used = set().union(*(imports(path) for path in (ROOT / "lmexplain").rglob("*.py")))
     used -= set(sys.stdlib_module_names) | {"lmexplain"}
     provided = packages_distributions()
-    distributions = {distribution.lower() for module in used for distribution in provided.get(module, [module])}
-    declared = {name(item).lower() for item in requirements()}
+    distributions = {canonicalize_name(found) for module in used for found in provided.get(module, [module])}
+    declared = {canonicalize_name(name(item)) for item in requirements()}
     assert distributions - declared == set()
     assert declared - distributions <= RUN_NOT_IMPORTED
 
