@@ -15,10 +15,12 @@ __all__ = ["add_arguments", "claim", "run"]
 def claim(id: str, result: Experiment | None = None, lang: str = "en") -> Shown:
     """The claim `id` for a chapter: verdict, correction, evidence.
 
-    With a `result` (of `study.measure(id)`) the verdict is the one that its numbers give, and they are shown; without
-    one it is the papers'.
+    The verdict is the one that the numbers give: those of `result` (of `study.measure(id)`), else those in the ledger;
+    where nothing was measured it is the papers'.
     """
     row = find_claim(id)
+    if result is None and (record := remembered(row)) is not None:
+        result = record.result
     verdict = judge(row, result) if result is not None else None
     figures = numbers(result) if result is not None else ()
     plain = [_heading(row, language(lang)), _verdict(row, verdict, lang), row.correction.of(lang)]

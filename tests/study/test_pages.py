@@ -8,7 +8,7 @@ import pytest
 
 from lmexplain import experiments, study
 from lmexplain.experiments import Measured, Verdict
-from lmexplain.study import pages
+from lmexplain.study import ledger, pages
 from lmexplain.study.data import Text, claims, questions
 
 EVIL = "<script>alert(1)</script>&\"'"
@@ -111,8 +111,12 @@ def test_backticks_become_code_and_nothing_else_is_markup():
     assert pages.rich("a `b<c` *d*") == "a <code>b&lt;c</code> *d*"
 
 
-def test_a_claim_shows_the_papers_verdict_until_it_is_measured():
+def test_a_claim_shows_the_papers_verdict_until_it_is_measured(monkeypatch, tmp_path):
     claim = claims()["C123"]
+    reason = ledger.remembered(claim).result.verdict().reason("en").replace("`", "")
+    assert f"✓ correct · measured: {reason}" in Walker(html(study.claim("C123"))).seen
+    monkeypatch.setenv("LMEXPLAIN_CACHE", str(tmp_path))
+    monkeypatch.setattr(ledger, "SHIPPED", tmp_path / "no ledger")
     assert "so the papers say; not measured yet" in Walker(html(study.claim("C123"))).seen
     page = pages.claim_page(claim, Verdict("correct", "measured so", "实测如此"), (Measured.of(5, "pairs", "counted"),))
     seen = Walker(page)
