@@ -836,3 +836,163 @@ def test_tokens_may_be_fewer_than_the_keys(open_explorer):
     explorer = open_explorer(P.causal(), WORDS[:3], keys=6, queries=2)
     assert explorer.root.locator(".lm-sentence span").all_inner_texts() == [*WORDS[:3], "3", "4", "5"]
     assert explorer.status.startswith("Query 4 may attend to key “the” (0)")
+
+
+# ── what a reader has done is kept ────────────────────────────────────────────────────────────────────────────────
+
+
+def counted(explorer: Explorer) -> list[str]:
+    explorer.settle()
+    return explorer.root.locator(".lm-panel .lm-legend span").all_inner_texts()
+
+
+def test_a_painting_outlives_other_lengths(open_explorer):
+    """Shorter and back, longer, with cached keys before it: every cell stays at its place in the text."""
+    explorer = open_explorer(P.window(2), keys=16, mode="paint", at=[15, 15])
+    for cell in ((0, 0), (1, 1), (14, 13)):
+        explorer.click(*cell)
+    assert counted(explorer) == ["3", "43", "0"]
+    explorer.root.locator("summary").click()
+    keys, queries = (explorer.root.get_by_label(word(name), exact=True).last for name in ("keys", "queries"))
+    for length, right in (("4", "2"), ("20", "3"), ("16", "3")):
+        keys.fill(length)
+        assert counted(explorer)[0] == right, length
+    queries.fill("15")
+    assert counted(explorer)[0] == "2", "the row of place 0 is no query now"
+    bits = np.unpackbits(np.frombuffer(b64decode(explorer.state()["paint"]), dtype=np.uint8), count=15 * 16)
+    assert np.argwhere(bits.reshape(15, 16)).tolist() == [[0, 1], [13, 13]]
+    queries.fill("16")
+    assert counted(explorer)[0] == "3"
+
+
+def test_what_was_painted_can_be_taken_back(open_explorer):
+    explorer = open_explorer(P.window(2), WORDS, mode="paint", at=[13, 13])
+    explorer.click(3, 3)
+    explorer.matrix().focus()
+    for key in ("ArrowDown", "Space"):
+        explorer.page.keyboard.press(key)
+    undo = explorer.root.get_by_role("button", name=word("undo"))
+    for act in ("clear", "paint.copy"):
+        explorer.root.get_by_role("button", name=word(act)).click()
+        assert counted(explorer)[0] != "2"
+        undo.click()
+        assert counted(explorer)[0] == "2", act
+        assert explorer.colours([(3, 3)]) == [role("cells")]
+    explorer.matrix().focus()
+    for left in ("1", "0", "0"):
+        explorer.page.keyboard.press("Control+z")
+        assert counted(explorer)[0] == left
+
+
+def test_a_fast_stroke_leaves_no_gaps(open_explorer):
+    explorer = open_explorer(P.full(), WORDS, mode="paint", at=[13, 13])
+    explorer.page.mouse.move(*explorer.centre(1, 0))
+    explorer.page.mouse.down()
+    explorer.page.mouse.move(*explorer.centre(1, 9))
+    explorer.page.mouse.move(*explorer.centre(9, 9))
+    explorer.page.mouse.up()
+    assert counted(explorer)[0] == str(10 + 8)
+
+
+@pytest.mark.parametrize("key", ["t", "+", "l", "17"])
+def test_predictions_outlive_the_looks_of_the_page(open_explorer, key):
+    explorer = open_explorer(P.window(2), WORDS, mode="predict", at=[6, 2])
+    explorer.click(6, 6)
+    explorer.root.get_by_role("button", name=word("predict.reveal")).click()
+    before = counted(explorer)
+    explorer.press(*key)
+    assert counted(explorer) == before == ["1", "2", "0"]
+
+
+# ── the keyboard alone ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_focus_stays_where_it_was(open_explorer):
+    """A control that is built anew under the reader's hand keeps the focus; so does a picture that goes."""
+    explorer = open_explorer(P.window(2), WORDS, compare=P.causal().spec)
+    focused = """(host) => host.shadowRoot.activeElement?.getAttribute("aria-label")"""
+    explorer.root.get_by_role("button", name=word("other_theme")).focus()
+    explorer.page.keyboard.press("Enter")
+    explorer.settle()
+    assert explorer.root.evaluate(focused) == word("other_theme")
+    explorer.root.get_by_label(word("presets")).focus()
+    explorer.page.keyboard.press("ArrowDown")
+    explorer.settle()
+    assert explorer.expression.input_value() == "full()"
+    assert explorer.root.evaluate(focused) == word("presets")
+    explorer.press("4")
+    explorer.matrix(2).focus()
+    explorer.page.keyboard.press("1")
+    explorer.settle()
+    assert explorer.root.evaluate(focused) == word("matrix").format(queries=14, keys=14)
+    explorer.page.keyboard.press("5")
+    assert explorer.state()["mode"] == "film"
+
+
+def test_the_menu_is_walked_and_left_by_keys(open_explorer):
+    explorer = open_explorer(P.window(2), WORDS)
+    save, menu = explorer.root.get_by_role("button", name=word("save")), explorer.root.locator(".lm-menu")
+    focused = "(host) => host.shadowRoot.activeElement.textContent || host.shadowRoot.activeElement.ariaLabel"
+    save.focus()
+    explorer.page.keyboard.press("Enter")
+    assert (menu.is_visible(), save.get_attribute("aria-expanded")) == (True, "true")
+    assert explorer.root.evaluate(focused) == word("save.svg")
+    explorer.page.keyboard.press("ArrowUp")
+    assert explorer.root.evaluate(focused) == word("save.json")
+    explorer.page.keyboard.press("Escape")
+    assert (menu.is_visible(), explorer.root.evaluate(focused)) == (False, word("save"))
+    explorer.page.keyboard.press("Enter")
+    explorer.matrix().click()
+    assert not menu.is_visible()
+
+
+# ── odd texts, paper, wide screens ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_text_from_right_to_left_keeps_its_places(open_explorer):
+    """Without an isolate the place of a Hebrew word would be drawn on its other side, and “evil” turned round."""
+    explorer = open_explorer(P.full(), ["שלום", "\u202eevil", "עולם"], at=[0, 1])
+    assert "“\u2068שלום\u2069” (0)" in explorer.status and "“\u2068\u202eevil\u2069” (1)" in explorer.status
+    chips = [chip.bounding_box()["x"] for chip in explorer.root.locator(".lm-sentence span").all()]
+    assert chips == sorted(chips, reverse=True)
+
+
+def test_a_token_without_end_stays_in_the_page(open_explorer):
+    explorer = open_explorer(P.full(), ["x" * 400, "end"])
+    assert explorer.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    box = explorer.root.locator(".lm-stage").bounding_box()
+    assert explorer.root.locator(".lm-sentence span").first.bounding_box()["width"] <= box["width"]
+
+
+def test_an_svg_of_control_characters_is_xml(open_explorer):
+    explorer = open_explorer(P.full(), ["a\x08", "\ufffe", "b\x0b"])
+    root = ElementTree.fromstring(save(explorer, "svg"))
+    assert {"a\ufffd", "\ufffd", "b\ufffd"} <= {text for node in root.iter() if (text := node.text)}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_largest_type_stays_in_the_page(open_explorer, width):
+    explorer = open_explorer(P.bigbird_tokens(2, 3), WORDS, compare=P.causal().spec, size=220)
+    explorer.page.set_viewport_size({"width": width, "height": 800})
+    for i in range(len(MODES)):
+        explorer.press(str(i + 1))
+        assert explorer.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), MODES[i]
+
+
+def test_three_pictures_stand_side_by_side_on_a_wide_screen(open_explorer):
+    explorer = open_explorer(P.window(2), WORDS, compare=P.causal().spec, mode="compare")
+    explorer.page.set_viewport_size({"width": 1920, "height": 1080})
+    explorer.settle()
+    tops = {round(figure.bounding_box()["y"]) for figure in explorer.root.locator("figure:visible").all()}
+    assert len(tops) == 1
+
+
+def test_a_printed_page_is_light_and_nothing_lies_over_it(open_explorer, page_offline):
+    explorer = open_explorer(P.window(2), WORDS, theme="dark", at=[13, 13])
+    page_offline.emulate_media(media="print")
+    page_offline.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert explorer.colours([(5, 5), (5, 9)]) == [role("local"), role("blocked")]
+    stage, side = (explorer.root.locator(name).bounding_box() for name in (".lm-stage", ".lm-side"))
+    assert side["y"] >= stage["y"] + stage["height"]
+    page_offline.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert explorer.colours([(5, 5)]) == [role("local", "dark")]

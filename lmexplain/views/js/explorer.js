@@ -25,7 +25,7 @@ import { mixed, rowBuffer, tally } from "./canvas.js";
 import { h } from "./controls.js";
 import { kindsOf, nameOf, themeOf } from "./look.js";
 import { MODES } from "./modes.js";
-import { linkOf, paintedFrom, readLink } from "./share.js";
+import { around, laid, linkOf, paintedFrom, readLink } from "./share.js";
 import { heard, presenterKey } from "./hands.js";
 import { makePage } from "./page.js";
 import { STYLE } from "./style.js";
@@ -53,6 +53,7 @@ const DEFAULTS = {
   width: 64,
 };
 
+const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]/; // from right to left: kept apart
 const [OVER, PICTURE] = [1, 2]; // how much of the page a change makes stale
 
 export function render({ model, el }) {
@@ -75,7 +76,9 @@ function makeApp(model, host, root) {
   let saving = 0;
   let sent = null;
   let ready = false;
+  let whole = null; // the painting at the greatest lengths so far: what a shorter text leaves out comes back
   let prefersDark = false;
+  let printing = false;
   host.lmFrames = frames;
 
   const app = {
@@ -97,6 +100,8 @@ function makeApp(model, host, root) {
     resize,
     preset,
     keepPaint,
+    remember,
+    undo,
     usePaint,
     playing,
     enter,
@@ -115,7 +120,7 @@ function makeApp(model, host, root) {
     grip: null,
     timer: 0,
     pace: 0,
-    stroke: 0,
+    stroke: null,
     halfway: false,
     get state() {
       return state;
@@ -241,18 +246,39 @@ function makeApp(model, host, root) {
   function tokenAt(place, short = false) {
     const token = state.tokens?.[place];
     if (token === undefined) return String(place);
-    return short ? token : say("token", { token, place });
+    return short ? token : say("token", { token: TURNS.test(token) ? `\u2068${token}\u2069` : token, place });
   }
 
   function painted() {
-    const { queries, keys } = state;
-    return cached("painted", [queries, keys], () => paintedFrom(state.paint, queries * keys));
+    const [T, S, start] = [state.queries, state.keys, app.offset];
+    return cached("painted", [T, S, start], () =>
+      whole ? laid(whole, { T, S, start }).cells : paintedFrom(state.paint, T * S),
+    );
+  }
+
+  /** Before a stroke: what undo brings back, as many strokes as fit into 16 MB. */
+  function remember() {
+    const before = strokes();
+    before.push(painted().slice());
+    while (before.length > 1 && before.length * before[0].length > 1 << 24) before.shift();
+  }
+
+  function strokes() {
+    return cached("strokes", [painted()], () => []);
+  }
+
+  function undo() {
+    const before = strokes().pop();
+    if (!before) return;
+    painted().set(before);
+    keepPaint();
   }
 
   /** Light or dark: as chosen, else as JupyterLab's theme, else as the reader's system. */
   function themed() {
     const jupyter = document.body?.dataset.jpThemeLight;
-    const dark = state.theme === "auto" ? (jupyter ? jupyter === "false" : prefersDark) : state.theme === "dark";
+    const chosen = state.theme === "auto" ? (jupyter ? jupyter === "false" : prefersDark) : state.theme === "dark";
+    const dark = chosen && !printing; // paper is white
     app.theme = cached("theme", [state.palette, dark, state.size, state.font], () =>
       themeOf(state.palette, dark, state.size / 100, state.font),
     );
@@ -316,6 +342,10 @@ function makeApp(model, host, root) {
   /** Other lengths: the data inside the patterns is cut or continued with them. */
   function resize(T, S, start, tokens = state.tokens) {
     const fit = (spec) => spec && fitted(spec, T, S, start);
+    if (whole || state.paint || caches.has("painted")) {
+      const now = { T: state.queries, S: state.keys, start: app.offset, cells: painted() };
+      whole = whole ? laid(now, laid(whole, around(whole, now))) : now;
+    }
     app.cursor = { t: Math.min(app.cursor.t, T - 1), k: Math.min(app.cursor.k, S - 1) };
     set({
       queries: T,
@@ -327,6 +357,7 @@ function makeApp(model, host, root) {
       path: null,
       step: Math.min(state.step, T - 1),
     });
+    if (whole) keepPaint();
   }
 
   /** A named pattern; one with a memory makes room for its cached keys, and the next without gives it back. */
@@ -461,6 +492,8 @@ function makeApp(model, host, root) {
     app.cursor = { t: within(state.at?.[0], state.queries), k: within(state.at?.[1], state.keys) };
     app.entered = null;
     caches.delete("painted");
+    whole = null;
+    playing(false);
     redraw();
   }
 
@@ -504,6 +537,8 @@ function makeApp(model, host, root) {
     listen(state.link ? document : root, "keydown", (event) => presenterKey(app, event));
     listen(document, "fullscreenchange", redraw);
     listen(globalThis, "resize", redraw);
+    for (const [name, on] of [["beforeprint", true], ["afterprint", false]])
+      listen(globalThis, name, () => ((printing = on), redraw(), frame()));
     if (document.fonts) listen(document.fonts, "loadingdone", () => (caches.delete("theme"), redraw())); // measure anew
     if (state.link) listen(globalThis, "hashchange", fromLink);
     const themes = new MutationObserver(redraw);

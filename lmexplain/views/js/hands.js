@@ -83,6 +83,11 @@ function matrixKey(app, mode, event) {
 export function presenterKey(app, event) {
   const target = event.composedPath()[0];
   const { mode, size, lang } = app.state;
+  if (MODES[mode].undo && (event.ctrlKey || event.metaKey) && event.key === "z" && !isWriting(target)) {
+    event.preventDefault();
+    event.stopPropagation();
+    return MODES[mode].undo(app);
+  }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(target)) return;
   const step = (by) => () => (MODES[mode].step ?? stepQuery)(app, by);
   const larger = (by) => () => app.set({ size: Math.max(70, Math.min(220, size + by)) });
@@ -131,6 +136,7 @@ export function showKeys(app) {
     ["n  p  PageDown  PageUp", "next"],
     ["1 … 7", "mode"],
     ["Space", "toggle"],
+    ["Ctrl z", "undo"],
     ["+  −", "larger"],
     ["z  Shift z", "zoom"],
     ["f", "full"],

@@ -512,13 +512,16 @@ function scoreList(app, { right, missing, extra }) {
   return JUDGED.map((role) => legend(app.theme.role(role), app.say(`score.${role}`), app.num(counts[role])));
 }
 
-/** Set the cell under the pointer to what the first cell of the stroke became. */
+/** Set the cells from the last under the pointer to this one to what the first cell of the stroke became. */
 function brush(app, drawn, { zone, t, k }, event) {
   if (zone !== "cell") return;
-  const at = t * app.A.grid.S + k;
-  if (event.type !== "pointermove") app.stroke = drawn[at] ? 0 : 1;
-  if (drawn[at] === app.stroke) return;
-  drawn[at] = app.stroke;
+  const { S } = app.A.grid;
+  if (event.type !== "pointermove" || !app.stroke) app.stroke = { t, k, value: drawn[t * S + k] ? 0 : 1 };
+  const { t: from, k: first, value } = app.stroke;
+  const steps = Math.max(Math.abs(t - from), Math.abs(k - first), 1); // a fast hand skips cells
+  for (let i = 0; i <= steps; i++)
+    drawn[Math.round(from + ((t - from) * i) / steps) * S + Math.round(first + ((k - first) * i) / steps)] = value;
+  Object.assign(app.stroke, { t, k });
   app.redraw();
 }
 
@@ -530,8 +533,10 @@ const paint = {
     const list = h("ul.lm-legend");
     const lead = h("p", { "aria-live": "polite" });
     const check = tick(say("paint.check"), app.state.check, (v) => app.set({ check: v }));
+    const undo = button(say("undo"), () => app.undo());
     const fill = (value) => {
       const { T, S } = app.A.grid;
+      app.remember();
       for (let t = 0; t < T; t++) {
         const row = app
           .painted()
@@ -558,6 +563,7 @@ const paint = {
         h(
           "div.lm-row",
           {},
+          undo,
           button(say("clear"), () => fill(false)),
           button(say("paint.copy"), () => fill(true)),
           button(say("paint.use"), () => app.usePaint()),
@@ -586,16 +592,24 @@ const paint = {
     app.state.check
       ? undefined
       : app.say(app.painted()[t * app.A.grid.S + k] ? "predict.filled" : "predict.open", app.pair(t, k)),
-  press: (app, place, event) => brush(app, app.painted(), place, event),
+  press(app, place, event) {
+    if (event.type !== "pointermove") app.remember();
+    brush(app, app.painted(), place, event);
+  },
   lift: (app) => app.keepPaint(),
-  toggle: (app, place, event) => (brush(app, app.painted(), { zone: "cell", ...place }, event), app.keepPaint()),
+  toggle(app, place, event) {
+    paint.press(app, { zone: "cell", ...place }, event);
+    app.keepPaint();
+  },
+  undo: (app) => app.undo(),
 };
 
 /* ── predict ─────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /** What the audience filled in, and the rows it has been shown; begun anew when the pattern changes. */
 function game(app) {
-  return app.cached("game", [app.A], () => ({
+  const { spec, T, S, start, b, h: head } = app.A.grid;
+  return app.cached("game", [spec, T, S, start, b, head], () => ({
     guess: new Uint8Array(app.A.grid.T * app.A.grid.S),
     shown: new Uint8Array(app.A.grid.T),
   }));
@@ -671,8 +685,10 @@ const predict = {
   },
   press(app, place, event) {
     if (event.type === "pointermove" && place.t !== app.cursor.t) return;
-    if (event.type !== "pointermove" && place.t !== app.cursor.t) app.point(place);
-    else if (!game(app).shown[place.t]) brush(app, game(app).guess, place, event);
+    if (event.type !== "pointermove" && place.t !== app.cursor.t) {
+      app.stroke = null;
+      app.point(place);
+    } else if (!game(app).shown[place.t]) brush(app, game(app).guess, place, event);
   },
   toggle: (app, place, event) =>
     game(app).shown[place.t] || brush(app, game(app).guess, { zone: "cell", ...place }, event),

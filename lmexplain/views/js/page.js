@@ -23,7 +23,7 @@ export function makePage(app, on) {
   const zoomAt = h("div.lm-zoom");
   const density = h("small");
   const status = h("p.lm-status", { role: "status", "aria-live": "polite" });
-  const sentence = h("div.lm-sentence");
+  const sentence = h("div.lm-sentence", { dir: "auto" });
   const panelAt = h("section.lm-panel");
   const partsAt = h("section.lm-parts");
   const numbersAt = h("section.lm-numbers");
@@ -122,16 +122,18 @@ export function makePage(app, on) {
     root.classList.toggle("lm-alone", Boolean(state.link));
   }
 
-  /** Which control of the side has the focus, and giving it back to the one that took its place. */
+  /** Which control has the focus, and giving it back to the one that took its place. */
   function focusIndex() {
-    return [...side.querySelectorAll("button, input, select, textarea, summary")].indexOf(
-      root.getRootNode().activeElement,
-    );
+    return [...root.querySelectorAll("button, input, select, textarea, summary")].indexOf(focused());
+  }
+
+  function focused() {
+    return root.getRootNode().activeElement;
   }
 
   function refocus(index) {
-    const all = side.querySelectorAll("button, input, select, textarea, summary");
-    if (index >= 0 && !root.contains(root.getRootNode().activeElement)) all[Math.min(index, all.length - 1)]?.focus();
+    const all = root.querySelectorAll("button, input, select, textarea, summary");
+    if (index >= 0 && !root.contains(focused())) all[Math.min(index, all.length - 1)]?.focus();
     if (tabTurned) tabs.querySelector("[aria-selected=true]").focus();
     tabTurned = false;
   }
@@ -139,11 +141,34 @@ export function makePage(app, on) {
   function buildTools() {
     const { link, lang } = app.state;
     const tool = (word, name, act, more = {}) => button(say(word), act, { name, kind: "lm-tool", ...more });
+    const open = (shown) => {
+      menu.hidden = !shown;
+      save.setAttribute("aria-expanded", String(shown));
+      (shown ? menu.firstChild : save).focus();
+    };
+    const save = tool("save", "save", () => open(menu.hidden), { "aria-haspopup": "menu", "aria-expanded": "false" });
     const menu = h(
       "div.lm-menu",
-      { hidden: true, role: "menu" },
+      {
+        hidden: true,
+        role: "menu",
+        onkeydown(event) {
+          const items = [...menu.children];
+          const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+          if (by) items[(items.indexOf(focused()) + by + items.length) % items.length].focus();
+          else if (event.key === "Escape") open(false);
+          else return;
+          event.preventDefault();
+          event.stopPropagation();
+        },
+        onfocusout({ relatedTarget: to }) {
+          if (!to || to === save || menu.contains(to)) return;
+          menu.hidden = true;
+          save.setAttribute("aria-expanded", "false");
+        },
+      },
       ...["svg", "png", "json"].map((kind) =>
-        button(say(`save.${kind}`), () => ((menu.hidden = true), exported(app, kind, shownPlots())), {
+        button(say(`save.${kind}`), () => (open(false), exported(app, kind, shownPlots())), {
           kind: "lm-item",
           role: "menuitem",
         }),
@@ -160,12 +185,12 @@ export function makePage(app, on) {
     );
     tools.replaceChildren(
       ...(link ? [tool("copy_link", "link", async () => setText(status, await copyLink(app)))] : []),
-      tool("save", "save", () => (menu.hidden = !menu.hidden), { "aria-haspopup": "menu" }),
+      save,
+      menu,
       tool("other_theme", "theme", () => nextTheme(app)),
       language,
       tool("full_screen", "full", app.fullScreen),
       tool("help", "help", () => showKeys(app)),
-      menu,
     );
   }
 
@@ -406,7 +431,7 @@ export function makePage(app, on) {
     const pictures = MODES[state.mode].plots(app);
     width ||= stage.clientWidth || 320;
     while (plots.length < pictures.length) addPlot();
-    const across = pictures.length > 1 && width >= 460 ? 2 : 1;
+    const across = pictures.length > 2 && width >= 1080 ? 3 : pictures.length > 1 && width >= 460 ? 2 : 1;
     const filling = state.link || document.fullscreenElement === host || root.classList.contains("lm-full");
     const tall = Math.max(
       340,
@@ -416,8 +441,11 @@ export function makePage(app, on) {
       Math.floor((width - 28 * (across - 1)) / across),
       Math.floor(pictures.length > 2 ? Math.max(300, tall * 0.75) : tall),
     ];
+    stage.parentNode.classList.toggle("lm-three", pictures.length > 2);
     plots.forEach(({ figure, title, plot }, i) => {
+      if (i >= pictures.length && figure.contains(focused())) plots[0].plot.over.focus(); // keys go where they went
       figure.hidden = i >= pictures.length;
+      figure.style.maxWidth = `${room[0]}px`; // a long title must not push its picture out of the row
       if (figure.hidden) return;
       const { title: text = "", note = "" } = pictures[i];
       const whole = text + note;

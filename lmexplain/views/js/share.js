@@ -109,7 +109,25 @@ export function paintedFrom(bits, count) {
   }
 }
 
+/** The cells of one sheet on another of T × S cells, place by place; `start` is the place of its first row. */
+export function laid(from, { T, S, start, cells = new Uint8Array(T * S) }) {
+  const n = Math.min(from.S, S);
+  for (let q = Math.max(from.start, start), end = Math.min(from.start + from.T, start + T); q < end; q++) {
+    const at = (q - from.start) * from.S;
+    cells.set(from.cells.subarray(at, at + n), (q - start) * S);
+  }
+  return { T, S, start, cells };
+}
+
+/** The lengths of a sheet that has room for two. */
+export function around(a, b) {
+  const start = Math.min(a.start, b.start);
+  return { T: Math.max(a.start + a.T, b.start + b.T) - start, S: Math.max(a.S, b.S), start };
+}
+
 /* ── pictures ────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+const NOT_XML = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // a file that holds one opens nowhere
 
 /** Save what is shown: "svg", "png", or the state as "json". */
 export async function exported({ state, theme, A, say, num, pct }, kind, plots) {
@@ -174,7 +192,7 @@ function svgOf(plots, head, legend, theme, font) {
   const add = (parent, tag, attributes, text = null) => {
     const node = doc.createElementNS(ns, tag);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    if (text !== null) node.textContent = text;
+    if (text !== null) node.textContent = text.replace(NOT_XML, "\ufffd");
     return parent.appendChild(node);
   };
   const root = doc.documentElement;

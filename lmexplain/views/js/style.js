@@ -28,6 +28,8 @@ export const STYLE = `
 
 /* stage and side */
 .lm-body { display: grid; grid-template-columns: minmax(0, 1fr); gap: 24px 36px; align-items: start; }
+/* three pictures take the room beside the page as well, where there is some */
+.lm-three { margin-inline: calc(-1 * clamp(0px, (100cqw - 1608px) / 2, 200px)); }
 .lm-stage, .lm-side, .lm-plots, .lm-figure { min-width: 0; }
 .lm-plots { display: flex; flex-wrap: wrap; gap: 20px 28px; justify-content: center; position: relative; }
 .lm-figure { margin: 0; }
@@ -47,8 +49,9 @@ export const STYLE = `
 .lm-zoom small { flex-basis: 100%; text-align: center; }
 .lm-zoom small:empty { display: none; }
 .lm-sentence { margin: 6px auto 0; max-width: 66em; line-height: 2; text-align: center; overflow-wrap: anywhere; }
-.lm-sentence span { cursor: pointer; padding: 2px 3px 1px; margin: 0 1px; border-bottom: 3px solid transparent;
-  border-radius: 3px 3px 0 0; color: var(--muted); white-space: pre; }
+.lm-sentence span { cursor: pointer; display: inline-block; max-width: 100%; padding: 0 3px; margin: 2px 1px;
+  border-bottom: 3px solid transparent; border-radius: 3px 3px 0 0; color: var(--muted); line-height: 1.4;
+  white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 .lm-sentence span.lm-on { color: var(--ink); border-bottom-color: var(--chip);
   background: color-mix(in srgb, var(--chip) 16%, transparent); }
 .lm-sentence span.lm-here { outline: 2px solid var(--ink); border-radius: 3px; color: var(--ink); }
@@ -58,7 +61,7 @@ export const STYLE = `
 .lm-panel > :first-child, .lm-side h3 { margin-top: 0; }
 .lm-side h3 { font-size: .86em; font-weight: 600; letter-spacing: .02em; color: var(--muted); margin: 0 0 10px; }
 .lm-panel { background: var(--raised); border-radius: 8px; padding: 14px 16px; }
-.lm-panel p { margin: 0 0 10px; }
+.lm-panel p { margin: 0 0 10px; overflow-wrap: anywhere; }
 .lm-panel > :last-child { margin-bottom: 0; }
 .lm-lead { font-size: 1.06em; }
 .lm-note { color: var(--muted); margin: 2px 0 6px; font-size: .93em; }
@@ -88,7 +91,8 @@ export const STYLE = `
 .lm-bar { height: 6px; border-radius: 3px; background: var(--line); margin: 8px 0 10px; overflow: hidden; }
 .lm-bar div { height: 100%; background: var(--ink); border-radius: 3px; }
 .lm-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.lm-table th, .lm-table td { text-align: right; padding: 3px 0 3px 8px; font-weight: 400; vertical-align: top; }
+.lm-table th, .lm-table td { text-align: right; padding: 3px 0 3px 8px; font-weight: 400; vertical-align: top;
+  overflow-wrap: anywhere; }
 .lm-table th:first-child, .lm-table td:first-child { text-align: left; padding-left: 0; color: var(--muted); }
 .lm-table thead th { color: var(--muted); font-size: .9em; }
 .lm-layer { display: flex; align-items: center; gap: 8px; }
@@ -116,7 +120,7 @@ input[type=text], input[type=number], textarea { padding: 4px 8px; min-width: 0;
 textarea { width: 100%; resize: vertical; line-height: 1.5; }
 .lm-slider { display: grid; grid-template-columns: 6.2em minmax(0, 1fr) 5em; gap: 10px; align-items: center;
   margin: 3px 0; }
-.lm-slider:has(.lm-small) { grid-template-columns: 6.2em minmax(0, 1fr) 5em 24px; gap: 8px; }
+.lm-slider:has(.lm-small) { grid-template-columns: 6.2em minmax(0, 1fr) 5em auto; gap: 8px; }
 .lm-panel .lm-slider { grid-template-columns: 7em minmax(0, 1fr) 5em; }
 .lm-slider > span { color: var(--muted); }
 .lm-slider select, .lm-wide input { grid-column: 2 / -1; }
@@ -163,10 +167,10 @@ kbd { font: .92em var(--mono); border: 1px solid var(--line); border-radius: 4px
 .lm-order span.lm-past { background: var(--ink); color: var(--paper); border-color: var(--ink); }
 .lm-order span.lm-here { outline: 2px solid var(--focus); outline-offset: 1px; color: var(--ink); }
 
-@container side (max-width: 300px) {
+@container side (max-width: 21.5em) {
   .lm-fields, .lm-formula { margin-left: 0; }
   .lm-slider, .lm-panel .lm-slider, .lm-slider:has(.lm-small) { grid-template-columns: minmax(0, 1fr) 5em; gap: 0 8px; }
-  .lm-slider:has(.lm-small) { grid-template-columns: minmax(0, 1fr) 5em 24px; }
+  .lm-slider:has(.lm-small) { grid-template-columns: minmax(0, 1fr) 5em auto; }
   .lm-slider input[type=range] { grid-row: 2; grid-column: 1 / -1; }
   .lm-panel { padding: 12px; }
 }
@@ -185,6 +189,14 @@ kbd { font: .92em var(--mono); border: 1px solid var(--line); border-radius: 4px
   .lm-presets { flex: 1 1 120px; }
   .lm-tool { padding: 6px 3px; }
   .lm-expression { flex-basis: 100%; font-size: 16px; }
+}
+/* on paper the picture keeps its shape, above the words, and what only hands can use is left out */
+@media print {
+  .lm-body { display: block; margin-inline: 0 !important; }
+  .lm-side { margin-top: 24px; }
+  .lm-plot canvas { max-width: 100%; height: auto !important; }
+  .lm-figure, .lm-part, .lm-panel, .lm-numbers { break-inside: avoid; }
+  .lm-presets, .lm-tools, .lm-tabs, .lm-zoom, .lm-sequence, input[type=range], button { display: none !important; }
 }
 @media (prefers-reduced-motion: no-preference) {
   .lm-bar div { transition: width .12s; }
