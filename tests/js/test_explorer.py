@@ -607,6 +607,15 @@ def test_a_link_restores_the_state(open_explorer, page_offline):
     )
 
 
+def test_the_cursor_is_in_the_link(open_explorer, page_offline):
+    """However long after the last other change it was moved."""
+    explorer = open_explorer(P.full(), WORDS, link=True)
+    explorer.press("2")
+    explorer.sent()
+    explorer.click(7, 3)
+    assert explorer.state()["at"] == [7, 3] and "at=7-3" in page_offline.url
+
+
 def test_copying_a_link_puts_it_into_the_address(open_explorer, page_offline):
     page_offline.context.grant_permissions(["clipboard-read", "clipboard-write"])
     explorer = open_explorer(P.causal(), WORDS, link=True)

@@ -289,6 +289,10 @@ function makeApp(model, host, root) {
   function set(patch) {
     state = { ...state, ...patch };
     schedule(PICTURE);
+    saveSoon();
+  }
+
+  function saveSoon() {
     clearTimeout(saving);
     saving = setTimeout(save, 250);
   }
@@ -324,6 +328,7 @@ function makeApp(model, host, root) {
     const turned = to.t !== app.cursor.t;
     app.cursor = to;
     state = { ...state, at: [to.t, to.k] };
+    saveSoon();
     schedule(turned && MODES[state.mode].byRow ? PICTURE : OVER);
   }
 
