@@ -42,7 +42,9 @@ def parse(text: str) -> Pattern:
         raise ValueError(f"the pattern has {len(text)} characters, the limit is {MOST_CHARACTERS}; write it shorter")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+    except (MemoryError, RecursionError):
+        raise ValueError(f"{_short(text)} is nested too deep or has too many parts; write it flatter") from None
+    except (SyntaxError, ValueError) as error:
         place = f" at character {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
         raise ValueError(f"cannot read {_short(text)}{place}; write for example window(4) | global_tokens(0)") from None
     return _pattern(tree, 0)
@@ -101,6 +103,8 @@ def _value(node: ast.expr, depth: int) -> Any:
             return [_value(element, depth + 1) for element in elements]
         case ast.Tuple(elts=elements):
             return tuple(_value(element, depth + 1) for element in elements)
+        case ast.Constant() | ast.UnaryOp(op=ast.USub() | ast.UAdd()):
+            raise ValueError(f"{_short(ast.unparse(node))} is not understood; give whole numbers, or patterns")
     return _pattern(node, depth)
 
 

@@ -132,10 +132,10 @@ class Grid:
         return tuple(part for part, allows in reasons if bool(allows))
 
     def reasons(self, b: int = 0, h: int = 0) -> Tensor:
-        """(T, S) int8: which of `parts(h)` allows the pair first; -1 where the pair is not allowed."""
+        """(T, S) int16: which of `parts(h)` allows the pair first; -1 where the pair is not allowed."""
         q, k = torch.arange(self.T)[:, None] + self.line.offset, torch.arange(self.S)[None, :]
         self._inside("reasons", b, h)
-        reason = torch.full((self.T, self.S), -1, dtype=torch.int8)
+        reason = torch.full((self.T, self.S), -1, dtype=torch.int16)
         reasons = self.pattern.because(q, k, At(self.line, *_scalars(b, h)), torch.ones_like(reason, dtype=torch.bool))
         for index, (_, allows) in enumerate(reasons):
             reason[allows & (reason < 0)] = index

@@ -67,6 +67,8 @@ def _target(path: Path, force: bool) -> Path:
         raise ValueError(f"{path.name!r} has no ending that says what to write; end it in .html, {', '.join(FIGURES)}")
     if not path.parent.is_dir():
         raise ValueError(f"there is no folder {str(path.parent)!r}; make it, or write elsewhere")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder; name a file")
     if path.exists() and not force:
         raise FileExistsError(f"{str(path)!r} exists and is kept as it is; choose another name, or add --force")
     return path
@@ -79,7 +81,10 @@ class _new:
         self.target = target
 
     def __enter__(self) -> Path:
-        handle, name_ = tempfile.mkstemp(dir=self.target.parent, prefix=".lmexplain-", suffix=self.target.suffix)
+        try:
+            handle, name_ = tempfile.mkstemp(dir=self.target.parent, prefix=".lmexplain-", suffix=self.target.suffix)
+        except OSError as error:
+            raise OSError(f"{str(self.target)!r} can't be written: {error.strerror}; write elsewhere") from None
         os.close(handle)
         self.path = Path(name_)
         return self.path
@@ -121,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--document without --corpus; name the corpus it belongs to")
     text, length = args.text, args.length
     if args.file is not None:
-        text = sys.stdin.read() if args.file == "-" else Path(args.file).read_text(encoding="utf-8-sig")
+        text = sys.stdin.read() if args.file == "-" else _content(Path(args.file))
     elif args.corpus is not None:
         text = _document(args.corpus, args.document)
     if text is not None and args.text is None:
@@ -135,6 +140,13 @@ def run(args: argparse.Namespace) -> int:
     if args.open:
         webbrowser.open(Path(out).resolve().as_uri())
     return 0
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{str(path)!r} is no UTF-8 text (byte {error.start + 1}); save it as UTF-8") from None
 
 
 def _document(corpus_name: str, title: str | None) -> str:

@@ -46,6 +46,17 @@ def test_anything_else_is_refused_in_a_sentence(text):
     assert len(str(error.value)) < 900 and "Traceback" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("window(1e3)", "1000.0 is not understood"), ("window(-1.5)", "-1.5 is not understood"),
+     ("~" * 5000 + "full()", "write it flatter"), ("|".join(["full()"] * 9000), "write it flatter")],
+    ids=["float", "negative", "deep", "long"],
+)  # fmt: skip
+def test_a_refusal_says_what_is_wrong(text, said):
+    with pytest.raises(ValueError, match=said):
+        P.parse(text)
+
+
 @given(st.text(max_size=40))
 def test_no_text_ends_otherwise_than_in_a_pattern_or_a_sentence(text):
     try:

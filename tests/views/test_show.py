@@ -1,6 +1,10 @@
 """`lmexplain show`: pages, figures and a picture in the terminal; nothing is overwritten, errors are one sentence."""
 
+import operator
+import sys
 import webbrowser
+from functools import reduce
+from typing import Any
 
 import pytest
 
@@ -36,6 +40,12 @@ def test_the_terminal_in_chinese(capsys):
     status, out, _ = run(capsys, EXPRESSION, "--text", "语言模型", "--lang", "zh")
     assert status == 0 and "窗口 2: 10" in out and "不可关注" in out
     assert any(line.startswith("语  ") for line in out.splitlines())
+
+
+def test_hundreds_of_parts_have_their_reasons():
+    grid = reduce(operator.or_, (P.cells((t, 0)) for t in range(300))).at(300)
+    assert grid.reasons()[:, 0].tolist() == list(range(300))
+    assert "300 of" in picture(grid)
 
 
 def test_letters_differ_even_for_parts_of_one_kind():
@@ -134,6 +144,7 @@ def test_text_from_a_corpus(capsys):
         (["causal()", "--corpus", "nope"], "nope"),
         (["causal()", "--corpus", "declaration-zh", "--document", "99"], "99"),
         (["causal()", "--file", "/no/such/file"], "/no/such/file"),
+        (["causal()", "--file", sys.executable], f"{sys.executable!r} is no UTF-8 text (byte "),
         (["causal()", "--out", "page.doc"], "page.doc"),
         (["causal()", "--out", "/no/such/folder/page.html"], "no folder '/no/such/folder'"),
         (["global_tokens(50)", "--text", "a b"], "position 50 is not among the 2 keys"),
@@ -146,6 +157,22 @@ def test_bad_input_ends_in_one_sentence_and_status_2(capsys, tmp_path, arguments
     status, out, err = run(capsys, *arguments)
     assert status == 2 and out == "" and said in err and len(err.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_place_that_takes_no_file_is_named(capsys, tmp_path, monkeypatch, force):
+    """Not the passing name of the file beside it, and nothing is left there."""
+    (tmp_path / "folder.html").mkdir()
+    status, _, err = run(capsys, "causal()", "--out", tmp_path / "folder.html", *force)
+    assert (status, "folder.html' is a folder" in err) == (2, True)
+
+    def refused(**_: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path / ".lmexplain-x.html"))
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    status, _, err = run(capsys, "causal()", "--out", tmp_path / "page.html", *force)
+    assert status == 2 and "page.html' can't be written: Permission denied" in err and ".lmexplain-" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
 
 
 def test_open_shows_what_was_written(capsys, tmp_path, monkeypatch):

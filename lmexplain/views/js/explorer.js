@@ -53,7 +53,8 @@ const DEFAULTS = {
   width: 64,
 };
 
-const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]/; // from right to left: kept apart
+/** Letters and signs that turn the line from right to left. */
+const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]/;
 const [OVER, PICTURE] = [1, 2]; // how much of the page a change makes stale
 
 export function render({ model, el }) {
