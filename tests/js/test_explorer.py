@@ -1005,3 +1005,17 @@ def test_a_printed_page_is_light_and_nothing_lies_over_it(open_explorer, page_of
     assert side["y"] >= stage["y"] + stage["height"]
     page_offline.evaluate("dispatchEvent(new Event('afterprint'))")
     assert explorer.colours([(5, 5)]) == [role("local", "dark")]
+
+
+def test_a_saved_picture_shows_what_the_page_shows(open_explorer):
+    """The numbers of a path, and the rows that the film has not come to."""
+    explorer = open_explorer(P.window(3), WORDS, mode="path", path=[5, 0], at=[13, 13])
+    texts = [node.text for node in ElementTree.fromstring(save(explorer, "svg")).iter() if node.tag.endswith("text")]
+    assert [text for text in texts if text.isdecimal()] == ["1", "2", "3", "4", "5"]
+    numbered = save(explorer, "png")
+    explorer.press("1")
+    assert numbered != save(explorer, "png")
+    explorer = open_explorer(P.full(), WORDS, mode="film", step=3)
+    paper = PALETTE["themes"]["light"]["paper"]
+    rects = [node for node in ElementTree.fromstring(save(explorer, "svg")).iter() if node.tag.endswith("rect")]
+    assert len([rect for rect in rects if rect.get("fill") == paper and rect.get("opacity")]) == 10

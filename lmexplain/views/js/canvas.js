@@ -439,6 +439,22 @@ export function makePainter() {
 
 const LEAST_LABEL = 9; // smallest cell, in CSS pixels, whose token is written beside it
 
+/** How much of a row that is not yet shown the paper hides. */
+export const WASH = 0.82;
+
+/** The number of a cell on a path. */
+export function drawStop(ctx, { x, y, radius, size, text }, theme) {
+  ctx.fillStyle = theme.ink;
+  ctx.beginPath();
+  ctx.arc(x, y, radius, 0, 7);
+  ctx.fill();
+  ctx.fillStyle = theme.paper;
+  ctx.font = theme.font(size);
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(text, x, y);
+}
+
 /** A matrix with labels. `on(kind, place, event)` hears hover, press, drag, lift, leave, wheel, key. */
 export function makePlot(on) {
   const node = document.createElement("div");
@@ -459,6 +475,7 @@ export function makePlot(on) {
   const measured = [];
   const furniture = [];
   const laidOver = [];
+  let path = []; // the cells numbered over the matrix
   const widest = new WeakMap();
 
   /** The widest label, measured once for the same text and theme. */
@@ -600,7 +617,7 @@ export function makePlot(on) {
   /** Rows not yet shown lie under a wash of paper. */
   function drawWash({ source: { T }, washed, theme }) {
     ctx.fillStyle = theme.paper;
-    ctx.globalAlpha = 0.82;
+    ctx.globalAlpha = WASH;
     for (let t = 0; t < T; t++) {
       if (!washed(t)) continue;
       const first = t;
@@ -716,6 +733,7 @@ export function makePlot(on) {
   function drawOver({ cursor, cells = [] }) {
     if (!layout) return;
     const { theme, rowText, colText, offset = 0 } = shown;
+    path = cells;
     if (unchanged(laidOver, [layout, theme, rowText, colText, offset, cursor.t, cursor.k, cells.join()])) return;
     const unit = Math.max(side(), 1.5);
     top.setTransform(layout.dpr, 0, 0, layout.dpr, 0, 0);
@@ -737,19 +755,7 @@ export function makePlot(on) {
     top.lineWidth = 2;
     const grown = Math.max(0, 5 - unit) / 2;
     top.strokeRect(x - 1 - grown, y - 1 - grown, unit + 1 + 2 * grown, unit + 1 + 2 * grown);
-    cells.forEach(([t, k], i) => {
-      const radius = Math.max(unit * 0.62, 8 * theme.scale);
-      const [x, y] = [xOf(k) + side() / 2, yOf(t) + side() / 2];
-      top.fillStyle = theme.ink;
-      top.beginPath();
-      top.arc(x, y, radius, 0, 7);
-      top.fill();
-      top.fillStyle = theme.paper;
-      top.font = theme.font(Math.min(14, radius * 1.25));
-      top.textAlign = "center";
-      top.textBaseline = "middle";
-      top.fillText(String(i + 1), x, y);
-    });
+    for (const stop of stops()) drawStop(top, stop, theme);
     top.restore();
     pill(rowText ? rowText(cursor.t) : String(cursor.t + offset), layout.left - 5, yOf(cursor.t) + side() / 2, "right");
     pill(
@@ -758,6 +764,15 @@ export function makePlot(on) {
       layout.above - 12 * theme.scale,
       "center",
     );
+  }
+
+  /** Where the numbers of the path stand, as far as they are in sight. */
+  function stops(cells = path) {
+    const radius = Math.max(side() * 0.62, 8 * shown.theme.scale);
+    const size = Math.min(14, radius * 1.25);
+    return cells
+      .map(([t, k], i) => ({ x: xOf(k) + side() / 2, y: yOf(t) + side() / 2, radius, size, text: String(i + 1) }))
+      .filter(({ x, y }) => x >= layout.left && x <= right() && y >= layout.above && y <= bottom());
   }
 
   function pill(text, x, y, align) {
@@ -823,6 +838,10 @@ export function makePlot(on) {
     drawOver,
     labels,
     strips,
+    stops,
+    get path() {
+      return path;
+    },
     get layout() {
       return layout;
     },

@@ -2,7 +2,7 @@
 
 import { refuse } from "./patterns.js";
 import { LIMITS, bitList, format, isRefusal, parse } from "./language.js";
-import { MARKS, drawCell, gapOf, inkOn, makePlot, markWidth, rowBuffer, runsOf } from "./canvas.js";
+import { MARKS, WASH, drawCell, drawStop, gapOf, inkOn, makePlot, markWidth, rowBuffer, runsOf } from "./canvas.js";
 
 /* ── the link ────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -248,6 +248,11 @@ function svgOf(plots, head, legend, theme, font) {
         style: "image-rendering: pixelated",
       });
     for (const strip of plot.strips()) add(group, "rect", strip);
+    for (const { x: cx, y: cy, radius, size, text } of plot.stops()) {
+      add(group, "circle", { cx, cy, r: radius, fill: theme.ink });
+      const middle = { x: cx, y: cy, dy: "0.35em", "text-anchor": "middle" };
+      add(group, "text", { ...middle, "font-size": size, fill: theme.paper }, text);
+    }
     for (const { text, x: tx, y: ty, size, align, turned } of plot.labels()) {
       const anchor = { left: "start", center: "middle", right: "end" }[align];
       add(
@@ -275,7 +280,7 @@ function svgOf(plots, head, legend, theme, font) {
   return new XMLSerializer().serializeToString(doc);
 
   /** One rectangle per run, filled with a repeated cell. */
-  function cellsInto(group, { source, classes }, layout, w, h, side) {
+  function cellsInto(group, { source, classes, washed }, layout, w, h, side) {
     const first = Math.floor(layout.row);
     const shift = `translate(${layout.left - layout.col * side} ${layout.above - layout.row * side})`;
     const fills = [theme.empty, ...classes].map((kind) => {
@@ -309,6 +314,9 @@ function svgOf(plots, head, legend, theme, font) {
           fill: fills[r[i + 2]],
         });
       }
+      const y = layout.above + (t - layout.row) * side;
+      if (washed?.(t))
+        add(inner, "rect", { x: layout.left, y, width: w, height: side, fill: theme.paper, opacity: WASH });
     }
   }
 }
@@ -350,9 +358,13 @@ function pngOf(plots, head, legend, theme) {
   };
   write(head[0], 20, 32, 16, theme.ink, "600");
   write(head[1], 20, 54, 13, theme.muted);
-  for (const { plot, x, y } of sheet.places) {
+  for (const [i, { plot, x, y }] of sheet.places.entries()) {
     if (plot.picture.title) write(plot.picture.title, x, y - 6, 13, theme.ink, "600");
     ctx.drawImage(plot.base, x, y, plot.base.width / 2, plot.base.height / 2);
+    ctx.save();
+    ctx.translate(x, y);
+    for (const stop of plot.stops(plots[i].path)) drawStop(ctx, stop, theme);
+    ctx.restore();
   }
   for (const { kind, text, x, y } of sheet.keys) {
     drawCell(ctx, x, y - 13, 18, kind);
