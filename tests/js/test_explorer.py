@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from lmexplain import patterns as P
+from lmexplain.text import read
 
 from .conftest import PALETTE, Explorer, interface
 
@@ -498,6 +499,24 @@ def test_another_text_and_other_lengths(open_explorer):
     state = explorer.state()
     assert (state["queries"], state["keys"], state["start"]) == (30, 40, 10) and explorer.error == ""
     assert f"{P.from_spec(state['spec']).at(30, 40).pairs():,}" in explorer.root.locator(".lm-numbers").inner_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't pay 2,035,456 or 3.14, l’homme…… [MASK] <s> -- ok_then",
+        "GPT模型和BERT，语言",
+        "cafe\u0301 नमस्ते שָׁלוֹם",
+        "👩‍👩‍👧 👍🏽 🇫🇷🇨🇳 1️⃣ a\u200bb \ufeffx </script>",
+    ],
+)
+def test_a_text_typed_in_is_read_as_python_reads_it(open_explorer, text):
+    explorer = open_explorer(P.full(), WORDS)
+    explorer.root.locator("summary").click()
+    field = explorer.root.get_by_label(word("your_text"))
+    field.fill(text)
+    field.blur()
+    assert explorer.state()["tokens"] == list(read(text).tokens)
 
 
 def test_cross_attention_has_two_lines(open_explorer):

@@ -12,6 +12,20 @@ import { copyLink, exported } from "./share.js";
 
 const MOST_CHIPS = 160; // tokens of the text shown under the picture
 
+/** The tokens of a text as Python reads them (text/reading.py), but for its rarer cases: words and numbers, Chinese
+    characters, signs and emoji with what belongs to them. */
+const LETTER = "(?!\\p{Script=Han})[\\p{L}\\p{N}]\\p{M}*";
+const NUMERAL = "(?<=\\p{Nd})(?:\\.|,(?=\\d{3}(?!\\d)))(?=\\p{Nd})";
+const SIGN = "[^\\s\\p{Cc}\\p{Default_Ignorable_Code_Point}](?:\\p{M}|\\p{Emoji_Modifier}|\\u200d\\S)*";
+const TOKENS = new RegExp(
+  [
+    "\\[(?:[A-Z]{2,}\\d*|unused\\d+)\\]|<(?:/?s|mask|pad|unk|cls|sep|eod|eop|\\|endoftext\\|)>",
+    `${LETTER}(?:${LETTER}|['’](?=\\p{L})${LETTER}|${NUMERAL}${LETTER})*`,
+    `…+|—+|\\.+|-+|\\p{Regional_Indicator}{2}|${SIGN}`,
+  ].join("|"),
+  "gu",
+);
+
 export function makePage(app, on) {
   const { say, num, pct, unit, root } = app;
   const plots = [];
@@ -382,9 +396,9 @@ export function makePage(app, on) {
       placeholder: say("your_text"),
       onchange: () => {
         const tokens = text.value
-          .match(/\p{Script=Han}|[\p{L}\p{N}_]+|[^\s]/gu)
+          .match(TOKENS)
           ?.slice(0, LIMITS.length)
-          .map((token) => token.slice(0, 80));
+          .map((token) => token.slice(0, 80).replace(/[\ud800-\udbff]$/u, "")); // half a pair is no character
         if (tokens) app.resize(tokens.length, tokens.length, now().start === null ? null : 0, tokens);
       },
     });
