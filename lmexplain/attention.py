@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
@@ -22,7 +23,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
-from .patterns import SOME, Grid
+from .patterns import SOME, Grid, causal
 
 __all__ = ["Score", "SparseWeights", "additive", "attend", "bilinear", "dot", "scaled_dot"]
 
@@ -35,7 +36,8 @@ closes over (tables, projections) may need gradients.
 
 BLOCK = 64              # queries of a block: few enough that its scores stay in the cache
 ROWS_AT_ONCE = 512      # queries of the blocks that are joined to one call
-DENSE_PAIRS = 128**2    # up to here one dense call is as fast as several sparse ones
+FEW_PAIRS = 128**2      # up to here one call is as fast as several, whatever the pattern
+MOST_PAIRS = 512**2     # beyond, no mask of all pairs is made, whatever the share that is allowed
 
 _F = TypeVar("_F", bound=Callable)
 _T = TypeVar("_T")
@@ -125,19 +127,20 @@ def attend(
     `dropout`: the share of weights set to 0, the rest scaled by 1 / (1 - dropout); give 0 outside training.
     `weights`: also give the very weights that multiplied v (after softmax, and after dropout where there is some):
         a tensor (B, N, T, S) from the dense execution, `SparseWeights` from the sparse one.
-    `method`: "dense", "sparse" or "auto". Auto is dense up to 128 × 128 pairs; beyond, sparse, except where weights,
-        bias, dropout or a score of your own are wanted and the blocks cover more than half of all pairs.
-    The sparse execution has no second derivative; to torch.compile it is a break of the graph, as is a dense grid.
+    `method`: "dense", "sparse" or "auto". Auto is sparse, except up to 128 × 128 pairs and where the blocks cover more
+        than half of all pairs: there it is dense if weights, bias, dropout or a score of your own are wanted, and else
+        one call of PyTorch's fused attention, if that needs no large mask.
+    Only the dense execution has a second derivative. To torch.compile all are breaks of the graph.
     Raises ValueError or TypeError where shapes, types or devices do not fit, before any compute.
     """
     _check(q, k, v, grid, bias, dropout, method)
     bias = None if bias is None else bias[(None,) * (4 - bias.dim())]
-    fused = score in (scaled_dot, dot) and bias is None and not weights and not dropout
+    if score in (scaled_dot, dot) and bias is None and not weights and not dropout and method != "dense":
+        scale = None if score is scaled_dot else 1.0
+        whole = _whole(grid, q.device, q.dtype) if method == "auto" else None
+        return _fused(q, k, v, whole, scale) if whole else _sparse(q, k, v, grid, scale)
     if method == "auto":
-        short = grid.T * grid.S <= DENSE_PAIRS
-        method = "dense" if short or not fused and _cover(grid, q.device) > 0.5 else "sparse"
-    if method == "sparse" and fused:
-        return _sparse(q, k, v, grid, None if score is scaled_dot else 1.0)
+        method = "dense" if grid.T * grid.S <= FEW_PAIRS or _cover(grid, q.device) > 0.5 else "sparse"
     execution = _dense if method == "dense" else _blockwise
     out, used = execution(q, k, v, grid, score, bias, dropout)
     return (out, used) if weights else out
@@ -248,8 +251,24 @@ class _Mask(NamedTuple):
     In the latter empty rows stand open, and their output is set to 0: nothing hangs on what a kernel makes of them.
     """
 
-    pairs: Tensor           # (rows, keys) or (B, N, rows, keys)
-    empty: Tensor | None    # bool (…, rows, 1): the queries that may attend to nothing; None where there are none
+    pairs: Tensor | None = None     # (rows, keys) or (B, N, rows, keys), 1 where an axis makes no difference
+    empty: Tensor | None = None     # bool (…, rows, 1): the queries that may attend to nothing; None: there are none
+    causal: bool = False            # what fused attention may know by itself
+
+
+_OPEN = _Mask()
+
+
+def _mask(allowed: Tensor, device: torch.device, fused: torch.dtype | None) -> _Mask:
+    cells = allowed.numpy()                                         # whose all and any are many times as quick
+    if cells.all():
+        return _OPEN
+    sees = cells.any(-1, keepdims=True)
+    empty = None if sees.all() else torch.from_numpy(~sees)
+    if fused:
+        stands_open = allowed if empty is None else allowed | empty
+        allowed = torch.where(stands_open, torch.zeros((), dtype=fused), -math.inf)
+    return _Mask(allowed.contiguous().to(device), None if empty is None else empty.to(device))
 
 
 class _Block(NamedTuple):
@@ -257,7 +276,7 @@ class _Block(NamedTuple):
 
     rows: range
     keys: np.ndarray        # ascending, at least one
-    mask: _Mask | None      # one object for all equal masks; None: all are allowed
+    mask: _Mask             # one object for all equal masks
 
     @property
     def ahead(self) -> int | None:
@@ -281,7 +300,7 @@ class _Call:
     width: int
     index: Tensor | None    # (count * width / tile,)
     tile: int
-    mask: _Mask | None
+    mask: _Mask
 
     @property
     def queries(self) -> range:
@@ -302,6 +321,14 @@ class _Way(NamedTuple):
     joined: list[_Call]
 
 
+@contextmanager
+def _planning() -> Iterator[None]:
+    """Plans are made on the CPU, and serve inference and training alike."""
+    elsewhere = torch.get_default_device().type != "cpu"        # to name the device costs as much as the work
+    with torch.inference_mode(False), torch.device("cpu") if elsewhere else nullcontext():
+        yield
+
+
 @lru_cache(maxsize=8)
 def _plan(grid: Grid, device: torch.device, size: int, fused: torch.dtype | None = None) -> list[_Way]:
     """How to walk over a grid, by the definition or, given a type, by fused attention.
@@ -310,7 +337,7 @@ def _plan(grid: Grid, device: torch.device, size: int, fused: torch.dtype | None
     heads that differ go their own ways where that covers less; its masks are added to the scores, so of their type.
     The cache holds the patterns themselves, so that one made from data is never taken for another.
     """
-    with torch.inference_mode(False), torch.device("cpu"):
+    with _planning():
         return list(_Planner(grid, device, size, fused).ways())
 
 
@@ -386,12 +413,12 @@ class _Planner:
         usual = float(np.median(touched.sum(1)))
         alone = self.grid.lead or self.columns != self.rows or not (tiles == SOME).any()
         alike = None if alone else self.grid.signature(self.rows).numpy()
-        known: dict[Any, list[tuple[slice, np.ndarray, _Mask | None]]] = {}
+        known: dict[Any, list[tuple[slice, np.ndarray, _Mask]]] = {}
         for n, tile in enumerate(tiles):
             rows = range(n * self.rows, min((n + 1) * self.rows, self.grid.T))
             keys = touched[n].nonzero()[0]
             if len(keys) and (tile != SOME).all():
-                yield _Block(rows, keys, None)
+                yield _Block(rows, keys, _OPEN)
                 continue
             keys = keys if len(keys) else _FIRST
             cells = n if alike is None else np.where(tile == SOME, alike[n].T, -1)[:, tile > 0].tobytes()
@@ -402,7 +429,7 @@ class _Planner:
 
     def cut(
         self, rows: range, keys: np.ndarray, b: Tensor, h: Tensor, usual: float
-    ) -> Iterator[tuple[slice, np.ndarray, _Mask | None]]:
+    ) -> Iterator[tuple[slice, np.ndarray, _Mask]]:
         """Look into a block cell by cell -> the parts of its rows, which of the keys each of them needs, and its mask.
 
         A block is cut where rows that see far more than is usual (global tokens) meet rows that do not.
@@ -419,20 +446,14 @@ class _Planner:
                 used = np.arange(used[0], used[-1] + 1)     # few gaps: one run, a view, is cheaper than a copy
             yield part, used, self.shared(allowed[..., part, :][..., torch.from_numpy(used)])
 
-    def shared(self, allowed: Tensor) -> _Mask | None:
-        """One mask for all equal ones, of size 1 along axes where nothing differs; None where all is allowed."""
-        if bool(allowed.all()):
-            return None
+    def shared(self, allowed: Tensor) -> _Mask:
+        """One mask for all equal ones, of size 1 along axes where nothing differs."""
         if allowed.dim() == 4:
             allowed = allowed[:1] if bool((allowed == allowed[:1]).all()) else allowed
             allowed = allowed[:, :1] if bool((allowed == allowed[:, :1]).all()) else allowed
         key = allowed.shape, allowed.numpy().tobytes()
         if key not in self.masks:
-            empty = ~allowed.any(-1, keepdim=True)
-            pairs = allowed.contiguous()
-            if self.fused:
-                pairs = torch.zeros(allowed.shape, dtype=self.fused).masked_fill(~(allowed | empty), -math.inf)
-            self.masks[key] = _Mask(pairs.to(self.device), empty.to(self.device) if bool(empty.any()) else None)
+            self.masks[key] = _mask(allowed, self.device, self.fused)
         return self.masks[key]
 
 
@@ -454,6 +475,22 @@ def _cover(grid: Grid, device: torch.device) -> float:
 
 
 @_opaque
+@lru_cache(maxsize=8)
+def _whole(grid: Grid, device: torch.device, dtype: torch.dtype) -> _Mask | None:
+    """The mask of one call for all pairs; None where blocks are quicker, or where it would be too large."""
+    if grid.T == grid.S and grid.pattern == causal():
+        return _Mask(causal=True)
+    with _planning():
+        if grid.T * grid.S > FEW_PAIRS and (grid.blocks(BLOCK) > 0).float().mean() <= 0.5:
+            return None
+        if not grid.pattern.relates:
+            columns = grid.blocks((grid.T, 1))
+            if not bool((columns == SOME).any()):           # for all queries alike (padding): one row says it
+                return _mask(columns > 0, device, dtype)
+        return _mask(grid.dense(), device, dtype) if grid.T * grid.S <= MOST_PAIRS else None
+
+
+@_opaque
 def _sparse(q: Tensor, k: Tensor, v: Tensor, grid: Grid, scale: float | None) -> Tensor:
     return _Sparse.apply(q, k, v, _plan(grid, q.device, BLOCK, q.dtype), scale)
 
@@ -468,7 +505,7 @@ class _Sparse(torch.autograd.Function):
         out = _places(v, q.shape[2])
         for way in ways:
             for call, block in _walk(way, q, k, v):
-                _rows(out[way.where], call).copy_(_fused(block, call, scale))
+                _rows(out[way.where], call).copy_(_fused(*block, call.mask, scale))
         return out
 
     @staticmethod
@@ -483,7 +520,7 @@ class _Sparse(torch.autograd.Function):
             for call, block in _walk(way, *inputs):
                 leaves = [x.requires_grad_() for x, want in zip(block, wanted, strict=True) if want]
                 with torch.enable_grad():
-                    out = _fused(block, call, ctx.scale)
+                    out = _fused(*block, call.mask, ctx.scale)
                 found = iter(torch.autograd.grad(out, leaves, _rows(grads[0][where], call)))
                 for add, part in zip((_add_rows, _add_keys, _add_keys), parts, strict=True):
                     if part is not None:
@@ -500,7 +537,7 @@ def _places(x: Tensor, n: int | None = None) -> Tensor:
     return x.new_empty(B, n or S, N, D).transpose(1, 2)
 
 
-def _walk(way: _Way, *inputs: Tensor) -> Iterator[tuple[_Call, tuple[Tensor, ...]]]:
+def _walk(way: _Way, *inputs: Tensor) -> Iterator[tuple[_Call, tuple[Tensor, Tensor, Tensor]]]:
     """Each call with its blocks of q, k and v, cut off from whatever made them.
 
     Neighbours of one sample are joined, as a batch; several samples are a batch already.
@@ -515,11 +552,9 @@ def _walk(way: _Way, *inputs: Tensor) -> Iterator[tuple[_Call, tuple[Tensor, ...
         yield call, (_rows(q, call), _keys(k, call, rooms[0]), _keys(v, call, rooms[1]))
 
 
-def _fused(block: tuple[Tensor, ...], call: _Call, scale: float | None) -> Tensor:
-    q, k, v = block
-    pairs, empty = call.mask or (None, None)
-    out = scaled_dot_product_attention(q, k, v, attn_mask=pairs, scale=scale)
-    return out if empty is None else out.masked_fill(empty, 0.0)
+def _fused(q: Tensor, k: Tensor, v: Tensor, mask: _Mask, scale: float | None) -> Tensor:
+    out = scaled_dot_product_attention(q, k, v, attn_mask=mask.pairs, is_causal=mask.causal, scale=scale)
+    return out if mask.empty is None else out.masked_fill(mask.empty, 0.0)
 
 
 def _rows(x: Tensor, call: _Call) -> Tensor:
@@ -605,4 +640,4 @@ def _block(
     i = torch.arange(call.first, call.first + call.rows, device=q.device) + start
     if bias is not None and bias.shape[3] > 1:
         bias = bias.index_select(3, keys)
-    return _attention(q, k, v, i, keys, call.mask and call.mask.pairs, score, bias, dropout)
+    return _attention(q, k, v, i, keys, call.mask.pairs, score, bias, dropout)

@@ -27,6 +27,7 @@ from .helpers import Seen, assert_same, loop, qkv, run
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
 METHODS = pytest.mark.parametrize("method", ["dense", "sparse"])
+ALL_WAYS = pytest.mark.parametrize("method", ["dense", "sparse", "auto"])     # short inputs: one call for all
 REAL = torch.tensor([[1] * 7 + [0] * 3, [1] * 10], dtype=torch.bool)
 
 # patterns beside the sentence that defines each, for 6 queries after 4 cached keys
@@ -40,7 +41,7 @@ RULES = {
 }
 
 
-@METHODS
+@ALL_WAYS
 @pytest.mark.parametrize("name", RULES)
 def test_is_the_double_loop(name, method):
     pattern, rule = RULES[name]
@@ -49,7 +50,7 @@ def test_is_the_double_loop(name, method):
     assert_same(attend(q, k, v, pattern.at(6, 10), method=method), expected)
 
 
-@METHODS
+@ALL_WAYS
 def test_agrees_with_pytorch(method):
     q, k, v = qkv(20, 33)
     bias = torch.randn(1, 2, 20, 33)
@@ -61,7 +62,7 @@ def test_agrees_with_pytorch(method):
         assert_same(a, b, name)
 
 
-@METHODS
+@ALL_WAYS
 def test_one_polarity(method):
     """ATTN-01: with q = k = 0 the output is the mean of what is visible; True means the opposite in MHA."""
     q, v = torch.zeros(1, 1, 4, 1), torch.arange(4.0).view(1, 1, 4, 1)
@@ -99,7 +100,7 @@ def test_masks_are_the_grid_and_biases_are_added(method):
     assert weights(full(), torch.zeros(3)) == pytest.approx([1 / 3] * 3)
 
 
-@METHODS
+@ALL_WAYS
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("size", [1.0, 300.0])
 def test_no_type_overflows(dtype, method, size):
@@ -119,7 +120,7 @@ def test_no_type_overflows(dtype, method, size):
             assert used.dtype == dtype and bool((used[..., ~grid.dense()] == 0).all())
 
 
-@METHODS
+@ALL_WAYS
 def test_empty_rows_give_zero_and_finite_gradients(method):
     real = torch.tensor([[1] * 9 + [0] * 11, [0] * 20])
     grid = (padding(real, rows=True) & window(4)).at(20)
@@ -132,7 +133,7 @@ def test_empty_rows_give_zero_and_finite_gradients(method):
         assert bool((x[0, :, :9] != 0).any()), name
 
 
-@METHODS
+@ALL_WAYS
 def test_empty_rows_are_our_own_work(monkeypatch, method):
     """ENV-05: on some devices the fused kernel gives NaN for a row without a key; ours gives 0 all the same."""
 
@@ -148,7 +149,7 @@ def test_empty_rows_are_our_own_work(monkeypatch, method):
     assert bool((attend(q, k, v, grid, method=method)[:, :, :6] == 0).all())
 
 
-@METHODS
+@ALL_WAYS
 def test_makes_no_float64(method):
     """ENV-05: some devices refuse 64-bit floats."""
     q, k, v = qkv(40)
@@ -254,16 +255,57 @@ def test_mistakes_are_named_before_any_compute():
         assert not seen.calls, message
 
 
-def test_auto_is_dense_for_short_inputs_and_where_blocks_cover_most(monkeypatch):
+def test_auto_takes_the_quickest(monkeypatch):
     ran = []
-    for name in ("_dense", "_sparse", "_blockwise"):
+    for name in ("_dense", "_sparse", "_blockwise", "_fused"):
         monkeypatch.setattr(attention, name, lambda *a, name=name: (ran.append(name), None)[:1] + (None,))
     q = k = v = torch.zeros(1, 1, 512, 4)
     short = q[:, :, :128]
-    attend(short, short, short, causal().at(128))
+    for pattern in (window(8), causal(), padding([1] * 9 + [0] * 119)):
+        attend(short, short, short, pattern.at(128))
+    attend(q, k, v, full().at(512))
     attend(q, k, v, causal().at(512))
+    attend(q, k, v, (causal() & padding([1] * 500 + [0] * 12)).at(512))
+    assert ran == ["_fused"] * 6
+    ran.clear()
+    attend(q, k, v, window(8).at(512))
+    attend(q, k, v, padding([1] * 200 + [0] * 312).at(512))
+    assert ran == ["_sparse"] * 2
+    ran.clear()
+    attend(short, short, short, causal().at(128), weights=True)
     attend(q, k, v, causal().at(512), weights=True)
     attend(q, k, v, window(8).at(512), weights=True)
     attend(q, k, v, segments([0] * 512).at(512), dropout=0.1)
     attend(q, k, v, longformer(8).at(512), score=bilinear(torch.zeros(4, 4)))
-    assert ran == ["_dense", "_sparse", "_dense", "_blockwise", "_dense", "_blockwise"]
+    assert ran == ["_dense", "_dense", "_blockwise", "_dense", "_blockwise"]
+
+
+def test_one_call_for_all_has_no_mask_or_as_small_a_one_as_can_be():
+    """What all queries see alike needs one row, what PyTorch knows needs none; all pairs are for short inputs."""
+
+    def mask(pattern, *lengths):
+        found = attention._whole(pattern.at(*lengths), torch.device("cpu"), torch.float32)
+        return found and (found.pairs if found.pairs is None else tuple(found.pairs.shape), found.causal)
+
+    long = padding(torch.arange(4096) < torch.tensor([[3000], [4096]]))
+    assert mask(full(), 4096) == mask(padding([1] * 300), 300) == (None, False)
+    assert mask(causal(), 4096) == (None, True)
+    assert mask(causal(), 100, 128) == ((100, 128), False)
+    assert mask(full() & long, 4096) == ((2, 1, 1, 4096), False)
+    assert mask(causal() & long, 4096) is None
+
+
+@pytest.mark.parametrize("pattern, T, S, start", [
+    (full(), 20, 33, None), (causal(), 33, 33, "end"), (causal(), 20, 33, "end"), (window(6), 33, 33, "end"),
+    (padding(torch.arange(33) < torch.tensor([[20], [0]])), 20, 33, None), (global_tokens(), 20, 33, "end"),
+    (causal() & padding(torch.arange(33) >= torch.tensor([[5], [0]])), 33, 33, "end"),
+    (table(torch.arange(20)[:, None] % 3 <= torch.arange(33) % 2), 20, 33, None),
+    (per_head(full(), causal()), 33, 33, 0),
+], ids=str)  # fmt: skip
+def test_one_call_for_all_is_the_definition(pattern, T, S, start):
+    q, k, v = qkv(T, S)
+    grid = pattern.at(T, S, start)
+    assert attention._whole(grid, q.device, q.dtype)
+    for name, a, b in zip(("out", "q", "k", "v"), *(run(attend, q, k, v, grid, method=m) for m in ("auto", "dense")),
+                          strict=True):  # fmt: skip
+        assert_same(a, b, name)
