@@ -370,7 +370,7 @@ class _Planner:
                     same = block.rows.start, len(block.rows), block.keys.tobytes(), id(block.mask)
                     heads.setdefault(same, []).append((h, block))
             ways: dict[tuple[int, int], list[_Block]] = {}          # neighbouring heads that share a block go together
-            for _, found in sorted(heads.items()):
+            for found in heads.values():
                 for run in _alike(enumerate(found), lambda x: x[1][0] - x[0]):
                     ways.setdefault((run[0][1][0], run[-1][1][0] + 1), []).append(found[0][1])
             for (first, last), blocks in ways.items():

@@ -133,6 +133,31 @@ def test_empty_rows_give_zero_and_finite_gradients(method):
         assert bool((x[0, :, :9] != 0).any()), name
 
 
+@METHODS
+@pytest.mark.parametrize("pattern", [full(), causal(), window(4)], ids=str)
+def test_a_bias_that_forbids_a_whole_row_empties_it(pattern, method):
+    """Also where the grid alone would allow all; nothing on the way is NaN, forward or backward."""
+    q, k, v = qkv(20)
+    bias = torch.zeros(20, 20)
+    bias[:3] = bias[9] = -math.inf
+    with torch.autograd.set_detect_anomaly(True):
+        tensors = run(attend, q, k, v, pattern.at(20), bias=bias, method=method)
+    rest = scaled_dot_product_attention(q, k, v, attn_mask=pattern.at(20).dense() & (bias == 0)).nan_to_num(0)
+    assert_same(tensors[0], rest)
+    for name, x in zip(("out", "q", "k", "v"), tensors, strict=True):
+        assert bool(x.isfinite().all()), name
+    for x in tensors[:2]:
+        assert bool((x[:, :, [0, 1, 2, 9]] == 0).all())
+
+
+@METHODS
+def test_half_scores_of_your_own_are_softmaxed_in_float32(method):
+    q, k, v = (x.detach().half() for x in qkv(20))
+    with Seen() as seen:
+        out = attend(q, k, v, window(4).at(20), score=bilinear(torch.eye(8).half()), method=method)
+    assert out.dtype == torch.float16 and torch.float32 in seen.types
+
+
 @ALL_WAYS
 def test_empty_rows_are_our_own_work(monkeypatch, method):
     """ENV-05: on some devices the fused kernel gives NaN for a row without a key; ours gives 0 all the same."""

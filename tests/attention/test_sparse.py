@@ -91,6 +91,15 @@ def test_equals_dense_for_one_sample_whose_blocks_are_joined(pattern):
     both(pattern, 61, 61, B=1)
 
 
+@pytest.mark.parametrize("pattern", [random(2), random(1) | window(9), random(2) & causal(),
+                                     per_head(random(1), causal())], ids=str)  # fmt: skip
+def test_equals_dense_where_blocks_are_looked_into_by_columns(pattern, monkeypatch):
+    monkeypatch.setattr(attention, "BLOCK", 32)
+    (way,) = attention._plan(random(2).at(200), torch.device("cpu"), 32, torch.float32)
+    assert sum(call.rows * call.width for call in way.single) < 0.5 * 200 * 200
+    both(pattern, 201, 201, B=1)
+
+
 @pytest.mark.parametrize("pattern, T, S, start", [
     (causal(), 20, 61, "end"), (causal(), 1, 61, "end"), (window(8), 30, 61, 11), (window(8), 30, 61, 0),
     (transformer_xl(20), 25, 45, "end"), (transformer_xl(20, same_length=True), 25, 45, "end"),
@@ -120,6 +129,24 @@ def test_bias_may_forbid():
     bias = torch.randn(61, 61, generator=SOURCE).masked_fill(torch.rand(61, 61, generator=SOURCE) < 0.5, -math.inf)
     bias[:, 20:30] = bias[5] = -math.inf
     both(window(9), 61, 61, bias=bias)
+
+
+@pytest.mark.parametrize("B", [1, 2])
+def test_heads_that_share_every_other_block(B):
+    """What the three share are blocks with others between them: alike, and yet not neighbours."""
+    own = torch.eye(8).repeat(3, 1, 1)
+    own[1, 1::2], own[2, 1::2] = own[1, 1::2].roll(1, -1), own[2, 1::2].roll(2, -1)
+    grid = table(own.bool(), block=8).at(64)
+    assert len(attention._plan(grid, torch.device("cpu"), 8, torch.float32)) > 1
+    inputs = qkv(64, B=B, N=3)
+    for a, b in zip(*(run(attend, *inputs, grid, method=m) for m in ("sparse", "dense")), strict=True):
+        assert_same(a, b)
+
+
+def test_keys_that_are_as_many_as_tiles_but_lie_across_them():
+    allowed = torch.zeros(64, 64, dtype=torch.bool)
+    allowed[:, 3:11] = allowed[:, 20:28] = True
+    both(table(allowed), 64, 64)
 
 
 def test_plain_scores():
@@ -269,10 +296,17 @@ def test_one_run_of_keys_is_a_view_and_several_are_joined():
     assert "index_select" in cost(256, longformer(16), method="sparse").calls
 
 
+def test_whole_blocks_of_keys_move_as_tiles():
+    (way,) = attention._plan(bigbird(2, 3, 1, 8).at(128), torch.device("cpu"), 8, torch.float32)
+    joined = [call for call in way.single if call.index is not None]
+    assert joined and all(call.tile == 8 and 8 * len(call.index) == call.width for call in joined)
+
+
 def test_neighbours_go_in_one_call_and_share_their_mask():
     (way,) = attention._plan(window(16).at(1024), torch.device("cpu"), 8, torch.float32)
     assert len(way.single) == 128 and len(way.joined) < 128 / 2
     assert len({id(call.mask) for call in way.single}) <= 5
+    assert sum("attention" in name for name in cost(1024, window(16), method="sparse").calls) < 3 * 128 / 2
 
 
 def test_a_global_token_does_not_widen_its_neighbours():
