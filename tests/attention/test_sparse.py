@@ -363,7 +363,7 @@ def test_second_derivatives_are_refused_with_advice():
                                                          method="dense"), q[:1, :1].double())  # fmt: skip
 
 
-@pytest.mark.parametrize("method, weights", [("dense", False), ("sparse", False), ("sparse", True)])
+@pytest.mark.parametrize("method, weights", [("dense", False), ("auto", False), ("sparse", False), ("sparse", True)])
 def test_compiled_equals_eager(method, weights):
     grid = longformer(6).at(30)
 
