@@ -47,7 +47,7 @@ def load(
     stored = _named_anew(open_folder(folder))
     places = _places(layout, model, stored, new_head=wanted != saved)
     _compare(layout, places, model, stored, folder, saved, wanted)
-    tensors = {name: place.ours(stored[place.key].read()).to(dtype) for name, place in places.items()}
+    tensors = {name: place.ours(stored[place.key].read()).to(dtype).contiguous() for name, place in places.items()}
     _check_tied(layout, model, stored, folder)
     _fill(model, tensors, dtype)
     model.published = published
@@ -194,9 +194,13 @@ def _fill(model: Model, tensors: dict[str, Tensor], dtype: torch.dtype) -> None:
         for name, old in module._parameters.items():
             if old is not None:
                 module._parameters[name] = made[id(old)]
-    if model.head is not None and not any(name.startswith("head.") for name in tensors):
+    own = {id(parameter): name for name, parameter in model.named_parameters() if name.startswith("head.")}
+    if model.head is not None and own.values() - tensors.keys():
+        body = [(p, p.detach().clone()) for p in model.head.parameters() if id(p) not in own]
         model.head.apply(_default)
         model.head.apply(model.init_weights)
+        for parameter, value in body:               # the token table, drawn along with the decoder tied to it
+            parameter.data.copy_(value)
 
 
 def _default(module: nn.Module) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .bert import BERT
+from .gpt import GPT, GPT2
 from .layout import Layout
 
 __all__ = ["LAYOUTS"]
 
-LAYOUTS: dict[str, Layout] = {layout.model_type: layout for layout in (BERT,)}
+LAYOUTS: dict[str, Layout] = {layout.model_type: layout for layout in (GPT, GPT2, BERT)}

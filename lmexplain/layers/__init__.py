@@ -10,6 +10,7 @@ from .feed_forward import ACTIVATIONS, FeedForward, activation
 from .heads import (
     CausalLM,
     Head,
+    LastTokenClassification,
     MaskedLM,
     NextSentence,
     Pooler,
@@ -26,6 +27,7 @@ __all__ = [
     "FeedForward",
     "Head",
     "KeyValue",
+    "LastTokenClassification",
     "MaskedLM",
     "MultiHeadAttention",
     "NextSentence",

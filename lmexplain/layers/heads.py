@@ -18,6 +18,7 @@ from .output import Output
 __all__ = [
     "CausalLM",
     "Head",
+    "LastTokenClassification",
     "MaskedLM",
     "NextSentence",
     "Pooler",
@@ -137,6 +138,24 @@ class SequenceClassification(Head):
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.dense(self.dropout(output.pooler_output))
+        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+
+
+class LastTokenClassification(Head):
+    """W h_last, without a bias: only the last token has seen the whole text (Radford et al. 2018, eq. 3).
+
+    labels as SequenceClassification takes them; `last` (B,) is the place of each text's last token.
+    """
+
+    def __init__(self, hidden: int, classes: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(hidden, classes, bias=False)
+
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, output: Output, last: Tensor, labels: Tensor | None = None
+    ) -> Output:
+        states = output.last_hidden_state
+        logits = self.dense(states[torch.arange(len(states), device=states.device), last])
         return replace(output, logits=logits, loss=_class_loss(logits, labels))
 
 

@@ -120,6 +120,12 @@ class Model(nn.Module):
             with torch.no_grad():
                 module.weight[module.padding_idx] = 0.0
 
+    def classifier(self) -> tuple[int, int, float]:
+        """Width, classes and dropout of a classification head."""
+        c = self.config
+        dropout = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
+        return c.hidden_size, c.num_labels, dropout
+
     # ── who attends to whom ───────────────────────────────────────────────────────────────────────────────────────
 
     def pattern(self) -> Pattern:

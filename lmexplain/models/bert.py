@@ -116,12 +116,6 @@ class Bert(Model):
         c = self.config
         return MaskedLM(c.hidden_size, self.embeddings.token, c.hidden_act, c.layer_norm_eps, c.tie_word_embeddings)
 
-    def classifier(self) -> tuple[int, int, float]:
-        """Width, classes and dropout of a classification head."""
-        c = self.config
-        dropout = c.hidden_dropout_prob if c.classifier_dropout is None else c.classifier_dropout
-        return c.hidden_size, c.num_labels, dropout
-
     def position_ids(self, input_ids: Tensor | None, T: int) -> Tensor:
         """(1, T): 0, 1, 2 …, or (B, T) where they depend on the tokens."""
         return torch.arange(T, device=self.embeddings.position.weight.device)[None]

@@ -5,10 +5,14 @@ Values are not looked at while torch.compile traces, since that would break its 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-__all__ = ["check_ids", "real_tokens", "shape_of"]
+from ..layers import KeyValue
+
+__all__ = ["cached_length", "check_ids", "real_tokens", "shape_of"]
 
 
 def shape_of(input_ids: Tensor | None, inputs_embeds: Tensor | None, hidden: int) -> tuple[int, int]:
@@ -59,3 +63,19 @@ def real_tokens(attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor
         odd = attention_mask[(attention_mask != 1) & real].flatten()[0].item()
         raise ValueError(f"attention_mask holds {odd}; give 1 (True) for a real token and 0 (False) for padding")
     return None if bool(real.all()) else real
+
+
+def cached_length(past: Sequence[KeyValue] | None, layers: int, B: int, N: int, H: int) -> int:
+    """How many tokens `past_key_values` hold: for each layer keys and values (B, N, past, H / N). Raises for others."""
+    if not past:
+        return 0
+    found = [tuple(x.shape) for pair in past for x in pair]
+    length = found[0][2] if len(found[0]) == 4 else 0
+    want = (B, N, length, H // N)
+    odd = next((shape for shape in found if shape != want), None)
+    if odd is not None or len(found) != 2 * layers:
+        raise ValueError(
+            f"past_key_values hold {len(found)} tensors, of shape {odd or want}; give those of an earlier output, keys "
+            f"and values {(B, N, 'past', H // N)} for each of the {layers} layers"
+        )
+    return length

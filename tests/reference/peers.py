@@ -33,6 +33,8 @@ class Case:
     """Positions (B, T) at which outputs are compared, None: all."""
     unread: tuple[str, ...] = ()
     """Parameters of the reference that no output depends on."""
+    cached: bool = False
+    """Whether the model keeps keys and values, so that a sequence may come in pieces."""
 
     def __str__(self) -> str:
         return self.name
@@ -85,6 +87,15 @@ def token_labels(vocabulary: int, seed: int = 1) -> Callable[[dict[str, Any]], d
     return labels
 
 
+def next_labels(batch: dict[str, Any]) -> dict[str, Tensor]:
+    """The tokens themselves, where a real token stands before them: padding predicts nothing."""
+    ids = batch["input_ids"]
+    real = batch.get("attention_mask", torch.ones_like(ids)).bool()
+    if ids.shape[1] == 1:
+        return {}
+    return {"labels": ids.masked_fill(~(real & real.roll(1, 1)).index_fill(1, torch.tensor(0), False), -100)}
+
+
 def class_labels(classes: int) -> Callable[[dict[str, Any]], dict[str, Tensor]]:
     """A class for each sentence; with one class a number."""
 
@@ -93,6 +104,12 @@ def class_labels(classes: int) -> Callable[[dict[str, Any]], dict[str, Tensor]]:
         return {"labels": rows % classes if classes > 1 else rows.float() - 0.3}
 
     return labels
+
+
+def real_positions(batch: dict[str, Any]) -> Tensor | None:
+    """Where there is no padding: what a query of padding attends to is anybody's choice."""
+    mask = batch.get("attention_mask")
+    return None if mask is None else mask.bool()
 
 
 def close(ours: Tensor, theirs: Tensor, what: str, where: Tensor | None = None) -> float:

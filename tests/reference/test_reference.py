@@ -6,9 +6,11 @@ One test for all: a family is a file of cases in `families/`.
 from __future__ import annotations
 
 import importlib
+import itertools
 import pkgutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -40,6 +42,27 @@ def test_matches_reference(case: Case, tmp_path: Path) -> None:
         same_gradients(ours, theirs)
         faster = ours(**batch, **targets)                       # without weights: the fused way
         same_outputs(replace(faster, attentions=a.attentions), b, where)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.cached], ids=str)
+def test_in_pieces_from_a_cache_it_is_the_same(case: Case, tmp_path: Path) -> None:
+    """One token, then three, then the rest: each piece equals its part of the reference's one pass."""
+    theirs = drawn(case.reference()).eval()
+    theirs.save_pretrained(tmp_path / "theirs")
+    ours = lmexplain.load(tmp_path / "theirs")
+    for _, batch in case.batches():
+        T, past = batch["input_ids"].shape[1], None
+        whole = theirs(**batch, output_hidden_states=True, output_attentions=True)
+        for first, last in itertools.pairwise(sorted({0, min(1, T), min(4, T), T})):
+            piece = {name: x[:, :last] if name == "attention_mask" else x[:, first:last] for name, x in batch.items()}
+            output = ours(**piece, past_key_values=past, use_cache=True, output_attentions=True)
+            past, where = output.past_key_values, case.compared(batch)
+            expected = SimpleNamespace(
+                hidden_states=[x[:, first:last] for x in whole.hidden_states],
+                attentions=[x[:, :, first:last, :last] for x in whole.attentions],
+                logits=whole.logits[:, first:last] if "logits" in whole else None,
+            )
+            same_outputs(output, expected, None if where is None else where[:, first:last])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

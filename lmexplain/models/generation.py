@@ -1,0 +1,111 @@
+"""Text from a causal model, token by token: greedy, or sampled from a generator of one's own."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..layers import CausalLM
+from .base import Model
+from .inputs import check_ids, real_tokens, shape_of
+
+__all__ = ["generate", "positions"]
+
+
+def positions(attention_mask: Tensor) -> Tensor:
+    """(B, S) of bool or 0 and 1 -> (B, S) places that count real tokens alone; padding before them stands at 0."""
+    return (attention_mask.long().cumsum(1) - 1).clamp(min=0)
+
+
+@torch.no_grad()
+def generate(
+    model: Model, input_ids: Tensor, attention_mask: Tensor | None = None, *, max_new_tokens: int = 20,
+    do_sample: bool = False, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None,
+    generator: torch.Generator | None = None, eos_token_id: int | None = None, pad_token_id: int | None = None,
+    use_cache: bool = True,
+) -> Tensor:  # fmt: skip
+    """Prompts (B, T), padded on the left -> (B, T + at most `max_new_tokens`), the prompts and what follows them.
+
+    Greedy: the likeliest token each time. `do_sample`: drawn with `generator` from softmax(logits / temperature), of
+    the `top_k` likeliest tokens, and of the fewest that hold `top_p` of the probability.
+    A row ends at `eos_token_id`, and is then filled with `pad_token_id` (where not given: the model's, else
+    `eos_token_id`); when all have ended, so does the result. `use_cache`: keep keys and values rather than compute
+    them anew for each token; the text is the same. The model keeps nothing.
+    Raises ValueError before any compute, where the text would outgrow the position table among others.
+    """
+    config = model.config
+    B, T = shape = shape_of(input_ids, None, 0)
+    check_ids("input_ids", input_ids, config.vocab_size, shape, "encode the text with the model's own vocabulary")
+    real = real_tokens(attention_mask, shape)
+    real = torch.ones_like(input_ids, dtype=torch.bool) if real is None else real
+    _check(model, real, max_new_tokens, eos_token_id)
+    _check_sampling(do_sample, temperature, top_k, top_p, generator)
+    pad = next((x for x in (pad_token_id, config.pad_token_id, eos_token_id) if x is not None), 0)
+
+    tokens, past, cached = input_ids.long(), None, 0
+    ended = torch.zeros(B, dtype=torch.bool, device=tokens.device)
+    for _ in range(max_new_tokens):
+        cache = {"past_key_values": past, "use_cache": True} if use_cache else {}
+        output = model(tokens[:, cached:], real, position_ids=positions(real)[:, cached:], **cache)
+        logits = output.logits[:, -1]                                           # (B, V)
+        if use_cache:
+            past, cached = output.past_key_values, tokens.shape[1]
+        new = _sampled(logits / temperature, top_k, top_p, generator) if do_sample else logits.argmax(1)
+        new = new.masked_fill(ended, pad)
+        tokens = torch.cat([tokens, new[:, None]], dim=1)
+        real = torch.cat([real, torch.ones_like(real[:, :1])], dim=1)
+        if eos_token_id is not None:
+            ended = ended | (new == eos_token_id)
+            if bool(ended.all()):
+                break
+    return tokens
+
+
+def _sampled(logits: Tensor, top_k: int | None, top_p: float | None, generator: torch.Generator | None) -> Tensor:
+    """(B, V) -> (B,): one token for each row, drawn from the likeliest."""
+    p, order = logits.float().softmax(1).sort(dim=1, descending=True, stable=True)
+    if top_k is not None:
+        p[:, top_k:] = 0.0
+    if top_p is not None:
+        p = p / p.sum(1, keepdim=True)
+        p = p.masked_fill(p.cumsum(1) - p >= top_p, 0.0)    # what stands before it holds enough
+    return order.gather(1, torch.multinomial(p, 1, generator=generator))[:, 0]
+
+
+def _check(model: Model, real: Tensor, new: int, eos_token_id: int | None) -> None:
+    config = model.config
+    if not isinstance(model.head, CausalLM):
+        raise ValueError(f'{type(model).__name__} has head {model.head_name}; generation needs one with "CausalLM"')
+    if model.training:
+        raise ValueError("the model is in training mode, where dropout makes every text another; call model.eval()")
+    if new < 1:
+        raise ValueError(f"max_new_tokens is {new}; ask for at least 1")
+    if eos_token_id is not None and not 0 <= eos_token_id < config.vocab_size:
+        raise ValueError(f"eos_token_id is {eos_token_id}, outside 0 to {config.vocab_size - 1}; give a token's id")
+    if not bool(real[:, -1].all()):
+        row = int(real[:, -1].int().argmin())
+        raise ValueError(f"row {row} ends in padding, after which no text can go on; pad on the left")
+    longest, most = int(real.sum(1).max()), config.max_position_embeddings
+    if longest + new - 1 > most:                # the last new token is not read again
+        raise ValueError(
+            f"a prompt of {longest} tokens and max_new_tokens={new} outgrow the position table of {most}; "
+            f"shorten the prompt, or ask for at most {max(most - longest + 1, 0)}"
+        )
+
+
+def _check_sampling(
+    do_sample: bool, temperature: float, top_k: int | None, top_p: float | None, generator: torch.Generator | None
+) -> None:
+    if not do_sample:
+        if (temperature, top_k, top_p, generator) != (1.0, None, None, None):
+            raise ValueError("temperature, top_k, top_p and generator speak of sampling; give do_sample=True, or none")
+        return
+    if generator is None:
+        raise ValueError("sampling needs a generator=torch.Generator().manual_seed(0): the same seed, the same text")
+    for name, value, holds, want in (
+        ("temperature", temperature, temperature > 0, "above 0; for the likeliest token leave do_sample out"),
+        ("top_k", top_k, top_k is None or top_k >= 1, "at least 1"),
+        ("top_p", top_p, top_p is None or 0 < top_p <= 1, "above 0 and at most 1"),
+    ):
+        if not holds:
+            raise ValueError(f"{name} is {value}; give a value {want}")
