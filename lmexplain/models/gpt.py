@@ -1,8 +1,8 @@
 """GPT (Radford, Narasimhan, Salimans & Sutskever 2018, OpenAI report). Differs from the Transformer's decoder
 (Vaswani et al. 2017) in: no encoder and no attention to one, learned positions, GELU, a next-token objective.
 
-Post-norm still, without a last norm. The released GELU is its tanh form, under the name "gelu". Every path may go on
-from cached keys and values, which the released code recomputes.
+Post-norm still, without a last norm. The released GELU is its tanh form, under the name "gelu". Unlike the released
+code, this one can go on from cached keys and values.
 """
 
 from __future__ import annotations
