@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors.torch import save_file
@@ -16,42 +16,44 @@ from torch import Tensor, nn
 from ..models import Model
 from .files import SAFE, Stored, open_folder, read_json
 from .layout import Layout, Place
-from .layouts import LAYOUTS
+from .layouts import LAYOUTS, layout_of
 
 __all__ = ["load", "save"]
 
 AS_SAVED = "as saved"
+M = TypeVar("M", bound=Model)
 _SHOWN = 5
 
 
 def load(
-    path_or_name: str | os.PathLike[str], head: str | None = AS_SAVED, dtype: torch.dtype = torch.float32,
-    **changes: Any,
-) -> Model:  # fmt: skip
+    path_or_name: str | os.PathLike[str], head: str | None = AS_SAVED, dtype: torch.dtype = torch.float32, *,
+    model: type[M] = Model, **changes: Any,
+) -> M:  # fmt: skip
     """The model of a folder, or of a name at huggingface.co, in evaluation mode.
 
     The folder holds config.json and the weights, as safetensors or as a pickle of tensors alone, in one file or in
     shards. A name is fetched through `huggingface_hub` and its cache.
     `head`: as config.json names it; or another (or None), whose weights are then drawn anew while the body's are read.
+    `model`: a class whose folders say another's model_type, SpanBert (bert); else config.json says which it is.
     `changes`: fields of the configuration to replace, `num_labels=3`.
     Loading is strict: raises ValueError that names what is missing, left over or of another shape, before reading.
     """
     folder = _folder(path_or_name)
     published = read_json(folder / "config.json")
-    layout = _layout(published, folder)
+    layout = _layout(published, folder, model)
     saved = layout.head_of(next(iter(published.get("architectures") or [f"{layout.architecture}Model"])))
     wanted = saved if head == AS_SAVED else head
     config = layout.read_config({**published, **{layout.names.get(k, k): v for k, v in changes.items()}})
     with torch.device("meta"):
-        model = layout.model(config, wanted)  # pyright: ignore[reportCallIssue]  # models take a head
+        made = layout.model(config, wanted)  # pyright: ignore[reportCallIssue]  # models take a head
     stored = _named_anew(open_folder(folder))
-    places = _places(layout, model, stored, new_head=wanted != saved)
-    _compare(layout, places, model, stored, folder, saved, wanted)
+    places = _places(layout, made, stored, new_head=wanted != saved)
+    _compare(layout, places, made, stored, folder, saved, wanted)
     tensors = {name: place.ours(stored[place.key].read()).to(dtype).contiguous() for name, place in places.items()}
-    _check_tied(layout, model, stored, folder)
-    _fill(model, tensors, dtype)
-    model.published = published
-    return model.eval()
+    _check_tied(layout, made, stored, folder)
+    _fill(made, tensors, dtype)
+    made.published = published
+    return made.eval()  # pyright: ignore[reportReturnType]  # the layout's model is of this class
 
 
 def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) -> Path:
@@ -61,9 +63,7 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
     model, unless `overwrite`.
     """
     folder = Path(folder)
-    layout = next((x for x in LAYOUTS.values() if x.model is type(model)), None)
-    if layout is None:
-        raise ValueError(f"no published layout is known for {type(model).__name__}; torch.save its state_dict()")
+    layout = layout_of(type(model))
     taken = [name for name in ("config.json", SAFE) if (folder / name).exists()]
     if taken and not overwrite:
         raise FileExistsError(f"{folder} already holds {' and '.join(taken)}; choose another folder, or overwrite=True")
@@ -124,11 +124,13 @@ def _folder(path_or_name: str | os.PathLike[str]) -> Path:
     return found
 
 
-def _layout(published: dict[str, Any], folder: Path) -> Layout:
+def _layout(published: dict[str, Any], folder: Path, model: type[Model]) -> Layout:
     kind = published.get("model_type")
-    if kind not in LAYOUTS:
-        raise ValueError(f"{folder / 'config.json'} says model_type={kind!r}; known are {', '.join(LAYOUTS)}")
-    return LAYOUTS[kind]
+    layout = LAYOUTS.get(str(kind)) if model is Model else layout_of(model)
+    if layout is None or layout.model_type != kind:
+        known = ", ".join(LAYOUTS) if layout is None else f"for {model.__name__} {layout.model_type}"
+        raise ValueError(f"{folder / 'config.json'} says model_type={kind!r}; known are {known}")
+    return layout
 
 
 # ── strict both ways ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -185,9 +187,9 @@ def _check_tied(layout: Layout, model: Model, stored: dict[str, Stored], folder:
 
 
 def _fill(model: Model, tensors: dict[str, Tensor], dtype: torch.dtype) -> None:
-    """Gives a model without memory its tensors; what is shared stays shared, what is new is drawn."""
+    """Gives a model without memory its tensors; what is shared or frozen stays so, what is new is drawn."""
     made = {
-        id(old): nn.Parameter(tensors.get(name, torch.empty(old.shape, dtype=dtype)))
+        id(old): nn.Parameter(tensors.get(name, torch.empty(old.shape, dtype=dtype)), old.requires_grad)
         for name, old in model.named_parameters()
     }
     for module in model.modules():

@@ -27,6 +27,7 @@ class Run:
         self.past = iter(past or ())
         self.present: list[KeyValue] | None = [] if keep else None
         self.weights: list[Tensor] | None = [] if weights else None
+        self.replaced: tuple[bool, ...] | None = None      # BERT-of-Theseus: which modules' successors ran
 
     def extend(self, k: Tensor, v: Tensor) -> KeyValue:
         """Keys and values with the cached ones before them."""

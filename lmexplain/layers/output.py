@@ -29,6 +29,8 @@ class Output:
     start_logits: Tensor | None = None
     end_logits: Tensor | None = None
     """(B, T) each: where the answer starts and ends."""
+    boundary_logits: Tensor | None = None
+    """(B, P, M, V): SpanBERT's scores for the M tokens after the left end of each of P pairs of boundaries."""
     hidden_states: tuple[Tensor, ...] = ()
     """L + 1 tensors (B, T, H): the embeddings, then each layer's output."""
     pooler_output: Tensor | None = None
@@ -45,6 +47,8 @@ class Output:
     """L tensors (B, N, T, S): a decoder's weights over the encoder's states."""
     encoder: Output | None = None
     """The encoder's own pass, of a model that has one beside its decoder."""
+    replaced: tuple[bool, ...] | None = None
+    """BERT-of-Theseus: for each module, did its successor run in its place?"""
 
     @property
     def last_hidden_state(self) -> Tensor:

@@ -8,6 +8,10 @@ from .bert import Bert, BertConfig
 from .generation import generate, positions
 from .gpt import Gpt, GptConfig
 from .gpt2 import Gpt2, Gpt2Config
+from .mt_dnn import MtDnn, MtDnnConfig
+from .spanbert import SpanBert, SpanBertConfig
+from .theseus import Theseus, TheseusConfig
+from .unilm import UniLm, UniLmConfig
 
 __all__ = [
     "MODELS",
@@ -19,6 +23,14 @@ __all__ = [
     "Gpt2Config",
     "GptConfig",
     "Model",
+    "MtDnn",
+    "MtDnnConfig",
+    "SpanBert",
+    "SpanBertConfig",
+    "Theseus",
+    "TheseusConfig",
+    "UniLm",
+    "UniLmConfig",
     "generate",
     "positions",
 ]
@@ -28,4 +40,8 @@ MODELS: dict[str, type[Model]] = {
     "gpt": Gpt,
     "gpt2": Gpt2,
     "bert": Bert,
+    "unilm": UniLm,
+    "mt-dnn": MtDnn,
+    "spanbert": SpanBert,
+    "theseus": Theseus,
 }

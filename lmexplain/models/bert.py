@@ -32,9 +32,10 @@ from ..patterns import Grid, Pattern
 from .base import Config, Model
 from .inputs import check_ids, shape_of
 
-__all__ = ["Bert", "BertConfig", "BertEmbeddings", "BertLayer"]
+__all__ = ["LARGE", "Bert", "BertConfig", "BertEmbeddings", "BertLayer"]
 
-_LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
+#: What the large sizes of this family share.
+LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +46,10 @@ class BertConfig(Config):
         "bert-base-uncased": {},
         "bert-base-cased": {"vocab_size": 28996},
         "bert-base-chinese": {"vocab_size": 21128},
-        "bert-large-uncased": _LARGE,
-        "bert-large-cased": {**_LARGE, "vocab_size": 28996},
-        "bert-large-uncased-whole-word-masking": _LARGE,
-        "bert-large-cased-whole-word-masking": {**_LARGE, "vocab_size": 28996},
+        "bert-large-uncased": LARGE,
+        "bert-large-cased": {**LARGE, "vocab_size": 28996},
+        "bert-large-uncased-whole-word-masking": LARGE,
+        "bert-large-cased-whole-word-masking": {**LARGE, "vocab_size": 28996},
         "chinese-bert-wwm": {"vocab_size": 21128},
         "chinese-bert-wwm-ext": {"vocab_size": 21128},
     }

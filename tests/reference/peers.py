@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lmexplain.checkpoints import LAYOUTS
+from lmexplain.checkpoints import layout_of
 from lmexplain.models import Model
 
 TOLERANCE = 1e-5
@@ -31,6 +31,8 @@ class Case:
     targets: Callable[[dict[str, Any]], dict[str, Tensor]] = field(default=lambda batch: {})
     compared: Callable[[dict[str, Any]], Tensor | None] = field(default=lambda batch: None)
     """Positions (B, T) at which outputs are compared, None: all."""
+    model: type[Model] = Model
+    """What the folder is opened as, where it says another model's name."""
     unread: tuple[str, ...] = ()
     """Parameters of the reference that no output depends on."""
     cached: bool = False
@@ -145,7 +147,7 @@ def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:
 
 def same_gradients(ours: Model, theirs: nn.Module) -> float:
     """Every parameter's gradient, under its published name."""
-    layout = next(layout for layout in LAYOUTS.values() if layout.model is type(ours))
+    layout = layout_of(type(ours))
     places, expected, worst = layout.places(ours), dict(theirs.named_parameters()), 0.0
     for name, parameter in ours.named_parameters():
         place = places[name]

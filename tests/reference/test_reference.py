@@ -28,7 +28,7 @@ CASES = [case for module in MODULES for case in getattr(module, "CASES", [])]
 def test_matches_reference(case: Case, tmp_path: Path) -> None:
     theirs = drawn(case.reference()).eval()
     theirs.save_pretrained(tmp_path / "theirs")
-    ours = lmexplain.load(tmp_path / "theirs")
+    ours = lmexplain.load(tmp_path / "theirs", model=case.model)
     for _, batch in case.batches():
         targets, where = case.targets(batch), case.compared(batch)
         a = ours(**batch, **targets, output_attentions=True)
@@ -69,7 +69,7 @@ def test_in_pieces_from_a_cache_it_is_the_same(case: Case, tmp_path: Path) -> No
 def test_the_library_reads_what_we_save(case: Case, tmp_path: Path) -> None:
     theirs = drawn(case.reference()).eval()
     theirs.save_pretrained(tmp_path / "theirs")
-    lmexplain.save(lmexplain.load(tmp_path / "theirs"), tmp_path / "ours")
+    lmexplain.save(lmexplain.load(tmp_path / "theirs", model=case.model), tmp_path / "ours")
     again, report = type(theirs).from_pretrained(tmp_path / "ours", output_loading_info=True)
     assert not any(report.values()), report
     for name, value in theirs.state_dict().items():

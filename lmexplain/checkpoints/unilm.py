@@ -1,0 +1,12 @@
+"""UniLM: published names are BERT's, and its segments are six."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..models.unilm import UniLm, UniLmConfig
+from .bert import BERT
+
+__all__ = ["UNILM"]
+
+UNILM = replace(BERT, model=UniLm, config=UniLmConfig)
