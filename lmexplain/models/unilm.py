@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from ..layers import KeyValue, MaskedLM, Run
-from ..patterns import Pattern, unilm
+from ..patterns import unilm
 from .bert import LARGE, Bert, BertConfig
+from .generation import positions
 from .inputs import check_ids, real_tokens, shape_of
 
 __all__ = ["SEGMENTS", "UniLm", "UniLmConfig", "setting"]
@@ -66,57 +67,56 @@ class UniLm(Bert):
         return model.train(bert.training)
 
     @torch.no_grad()
-    def write(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, *, mask_token_id: int, eos_token_id: int,
-        max_new_tokens: int, use_cache: bool = True,
+    def generate(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, *, mask_token_id: int, max_new_tokens: int = 20,
+        eos_token_id: int | None = None, use_cache: bool = True,
     ) -> Tensor:  # fmt: skip
-        """Sources (B, S), [CLS] … [SEP], padded on the right -> the likeliest targets (B, up to max_new_tokens).
+        """Sources (B, S), [CLS] … [SEP] -> (B, S + at most `max_new_tokens`), the sources and the likeliest targets.
 
-        Each step appends [MASK], predicts there and runs again with the chosen token in its place: the states of [MASK]
-        are never kept. The target's places go on from the source's last token. After [SEP] (`eos_token_id`) a target is
-        filled with padding. `use_cache=False` computes all anew at each step.
-        Raises ValueError without a MaskedLM head, with padding on the left, and for more tokens than places.
+        Each step appends [MASK], predicts there and runs again with the chosen token in its place: of [MASK] nothing is
+        kept. Sources may be padded on either side; places count real tokens alone. A target ends at `eos_token_id`,
+        [SEP], and is then filled with padding. `use_cache=False` computes all anew for each token.
+        Raises ValueError before any compute, where the text would outgrow the position table among others.
         """
         c, shape = self.config, shape_of(input_ids, None, self.config.hidden_size)
-        B, S = shape
-        if not isinstance(self.head, MaskedLM):
-            raise ValueError(f"writing reads [MASK]: the head must be MaskedLM, not {self.head_name}")
+        (B, S), ends = shape, [x for x in (mask_token_id, eos_token_id) if x is not None]
         check_ids("input_ids", input_ids, c.vocab_size, shape, "encode the text with the model's own vocabulary")
+        check_ids("mask_token_id, eos_token_id", torch.tensor(ends), c.vocab_size, (len(ends),), "give tokens' ids")
         real = real_tokens(attention_mask, shape)
-        real = torch.ones(shape, dtype=torch.bool, device=input_ids.device) if real is None else real
-        lengths = real.sum(1)
-        if bool((real != (torch.arange(S, device=real.device) < lengths[:, None])).any()):
-            raise ValueError("attention_mask has padding before a source's last token; pad sources on the right")
-        if int(lengths.max()) + max_new_tokens > c.max_position_embeddings:
+        real = torch.ones_like(input_ids, dtype=torch.bool) if real is None else real
+        if not isinstance(self.head, MaskedLM):
+            raise ValueError(f'UniLM writes by reading [MASK]: it needs head "MaskedLM", not {self.head_name}')
+        if self.training:
+            raise ValueError("the model is in training mode, where dropout makes every text another; call model.eval()")
+        longest = int(real.sum(1).max())
+        if max_new_tokens < 1 or longest + max_new_tokens > c.max_position_embeddings:
             raise ValueError(
-                f"{int(lengths.max())} source tokens and {max_new_tokens} new ones are more than the "
-                f"{c.max_position_embeddings} places; lower max_new_tokens or shorten the source"
+                f"max_new_tokens is {max_new_tokens} after a source of {longest} tokens; ask for at least 1, and for "
+                f"no more in all than the {c.max_position_embeddings} places"
             )
-        pattern, done = unilm("sequence-to-sequence", lengths), torch.zeros(B, 1, dtype=torch.bool, device=real.device)
-        ids, past = torch.cat([input_ids, input_ids.new_full((B, 1), mask_token_id)], dim=1), None
+        pad = next((x for x in (c.pad_token_id, eos_token_id) if x is not None), 0)
+        tokens, past, ended = input_ids.long(), None, torch.zeros_like(real[:, :1])
+        mask = tokens.new_full((B, 1), mask_token_id)
         for _ in range(max_new_tokens):
-            ahead = past[0][0].shape[2] if past else 0                          # states kept, all of chosen tokens
-            states, kept = self.step(ids[:, ahead:], S, lengths, real, pattern, past)
-            chosen = self.head.scores(states[:, -1:]).argmax(-1).masked_fill(done, c.pad_token_id or 0)
-            done = done | (chosen == eos_token_id)
-            ids = torch.cat([ids[:, :-1], chosen, ids[:, -1:]], dim=1)
-            if use_cache:
-                past = [(k[:, :, :-1], v[:, :, :-1]) for k, v in kept]           # without [MASK]
-            if bool(done.all()):
-                break
-        return ids[:, S:-1]
+            real = torch.cat([real, torch.ones_like(ended)], dim=1)
+            cached = past[0][0].shape[2] if past else 0
+            states, kept = self.step(torch.cat([tokens[:, cached:], mask], dim=1), real, S, past)
+            new = self.head.scores(states[:, -1:]).argmax(-1).masked_fill(ended, pad)       # (B, 1), of [MASK]
+            tokens = torch.cat([tokens, new], dim=1)
+            past = [(k[:, :, :-1], v[:, :, :-1]) for k, v in kept] if use_cache else None   # without [MASK]
+            if eos_token_id is not None:
+                ended = ended | (new == eos_token_id)
+                if bool(ended.all()):
+                    break
+        return tokens
 
     def step(
-        self, ids: Tensor, S: int, lengths: Tensor, real: Tensor, pattern: Pattern, past: Sequence[KeyValue] | None
+        self, tokens: Tensor, real: Tensor, source: int, past: Sequence[KeyValue] | None
     ) -> tuple[Tensor, list[KeyValue]]:
-        """The last tokens of source and target (B, T), behind the cached ones -> their states, all keys and values."""
-        T, ahead = ids.shape[1], past[0][0].shape[2] if past else 0
-        index = torch.arange(ahead, ahead + T, device=ids.device).expand(len(ids), T)
-        target = index >= S
-        places = torch.where(target, index - S + lengths[:, None], index * (index < lengths[:, None]))
-        segments = torch.where(target, *reversed(SEGMENTS["sequence-to-sequence"]))
-        keys = torch.cat([real, real.new_ones(len(ids), ahead + T - S)], dim=1)
-        grids = self.grids(T, ahead + T, keys, pattern)
+        """The last tokens (B, T) of a text that is `real` (B, S) -> their states (B, T, H), and all keys and values."""
+        T, S = tokens.shape[1], real.shape[1]
+        grids = self.grids(T, S, real, unilm("sequence-to-sequence", source))
+        segments = setting("sequence-to-sequence", S, source)["token_type_ids"][:, -T:].to(tokens.device)
         run = Run(past, keep=True)
-        states = self.walk(self.embeddings(self.embeddings.token(ids), places, segments), grids, run)
-        return states[-1], run.present or []
+        x = self.embeddings(self.embeddings.token(tokens), positions(real)[:, -T:], segments)
+        return self.walk(x, grids, run)[-1], run.present or []

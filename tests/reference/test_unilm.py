@@ -14,7 +14,7 @@ import lmexplain
 from lmexplain.models import Bert, BertConfig, UniLm, UniLmConfig
 from lmexplain.models.unilm import setting
 
-from .exact import HEADS, LAYERS, SIZES, exact, released, same, texts
+from .exact import HEADS, LAYERS, SIZES, V, exact, released, same, texts
 from .naive import bert as naive_bert
 from .naive import unilm as naive_unilm
 from .peers import close, drawn
@@ -57,7 +57,7 @@ def test_unilm_settings_in_the_library(name: str, tmp_path: Path) -> None:
 
 
 def test_unilm_writes() -> None:
-    """A padded batch with a cache writes what each text alone writes without one, and what the loop writes."""
+    """A padded batch, with a cache and without, writes what the loop writes for each text alone."""
     model = exact(UniLm(UniLmConfig(**SIZES), "MaskedLM"))
     found, ids, mask = texts(6, 3, 1, seed=3)
     told: dict[str, Any] = {"mask": 4, "most": 7, "layers": LAYERS, "heads": HEADS, "eps": 1e-5}
@@ -65,9 +65,15 @@ def test_unilm_writes() -> None:
     assert len({tuple(target) for target in free}) == 3 and all(len(set(target)) > 1 for target in free)
     end = free[0][3]                                         # so that the first text ends early
     expected = [naive_unilm.write(released(model), text, end=end, **told) for text in found]
-    for cache in (True, False):
-        written = model.write(ids, mask, mask_token_id=4, eos_token_id=end, max_new_tokens=7, use_cache=cache)
-        assert written.tolist() == [target + [0] * (written.shape[1] - len(target)) for target in expected], cache
+    left = torch.tensor([[*[0] * (6 - len(text)), *text] for text in found])
+    for sources, real in ((ids, mask), (left, mask.flip(1))):
+        for cache in (True, False):
+            whole = model.generate(
+                sources, real, mask_token_id=4, eos_token_id=end, max_new_tokens=7, use_cache=cache
+            )  # fmt: skip
+            written = whole[:, 6:]
+            assert torch.equal(whole[:, :6], sources)
+            assert written.tolist() == [target + [0] * (written.shape[1] - len(target)) for target in expected]
 
 
 def test_unilm_keeps_no_mask_in_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,32 +82,36 @@ def test_unilm_keeps_no_mask_in_its_cache(monkeypatch: pytest.MonkeyPatch) -> No
     _, ids, _ = texts(5)
     steps, step = [], UniLm.step
 
-    def watched(self: UniLm, tokens: Tensor, *rest: Any) -> Any:
-        steps.append((tokens, rest[-1]))
-        return step(self, tokens, *rest)
+    def watched(self: UniLm, tokens: Tensor, real: Tensor, source: int, past: Any) -> Any:
+        steps.append((tokens, past))
+        return step(self, tokens, real, source, past)
 
     monkeypatch.setattr(UniLm, "step", watched)
-    written = model.write(ids, mask_token_id=4, eos_token_id=-1, max_new_tokens=4)
+    written = model.generate(ids, mask_token_id=4, max_new_tokens=4)
     assert [tokens.shape[1] for tokens, _ in steps] == [6, 2, 2, 2] and all(tokens[0, -1] == 4 for tokens, _ in steps)
-    lengths, real = torch.tensor([5]), torch.ones(1, 5, dtype=torch.bool)
-    pattern = setting("sequence-to-sequence", 9, 5)["pattern"]
-    for n, (_, past) in enumerate(steps[1:]):
-        whole = torch.cat([ids, written[:, :n]], dim=1)
-        _, expected = step(model, whole, 5, lengths, real, pattern, None)
+    for n, (_, past) in enumerate(steps[1:], 1):
+        clean = written[:, : 5 + n]
+        _, expected = step(model, clean, torch.ones_like(clean, dtype=torch.bool), 5, None)
         for (k, v), (their_k, their_v) in zip(past, expected, strict=True):
-            same(k[0, 0], list(their_k[0, 0]), "keys")
-            same(v[0, 0], list(their_v[0, 0]), "values")
+            same(k[0, 0], list(their_k[0, 0, :-1]), "keys")             # the newest token is read in the step itself
+            same(v[0, 0], list(their_v[0, 0, :-1]), "values")
 
 
 def test_unilm_refuses() -> None:
     model, (_, ids, mask) = exact(UniLm(UniLmConfig(**SIZES), "MaskedLM")), texts(6, 3)
-    told = {"mask_token_id": 4, "eos_token_id": 2, "max_new_tokens": 3}
-    with pytest.raises(ValueError, match="pad sources on the right"):
-        model.write(ids, mask.flip(1), **told)
-    with pytest.raises(ValueError, match="more than the 16 places"):
-        model.write(ids, mask, **{**told, "max_new_tokens": 11})
-    with pytest.raises(ValueError, match="must be MaskedLM, not None"):
-        UniLm(UniLmConfig(**SIZES)).write(ids, **told)
+    for given, message in (
+        ({"max_new_tokens": 11}, "no more in all than the 16 places"),
+        ({"max_new_tokens": 0}, "ask for at least 1"),
+        ({"mask_token_id": V}, f"mask_token_id, eos_token_id holds {V}"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.generate(ids, mask, **{"mask_token_id": 4, **given})
+    with pytest.raises(ValueError, match='needs head "MaskedLM", not None'):
+        UniLm(UniLmConfig(**SIZES)).generate(ids, mask_token_id=4)
+    with pytest.raises(ValueError, match="training mode"):
+        model.train().generate(ids, mask_token_id=4)
+    with pytest.raises(ValueError, match="no setting 'seq2seq'"):
+        setting("seq2seq", 5)
 
 
 def test_unilm_starts_from_bert() -> None:

@@ -42,7 +42,9 @@ def test_own_heads_round_trip(kind: type[Model], config: Any, head: str, tmp_pat
 def test_a_folder_of_another_kind_is_refused(tmp_path: Path) -> None:
     lmexplain.save(Bert(BertConfig(**SIZES)), tmp_path)
     assert type(lmexplain.load(tmp_path)) is Bert
-    assert type(lmexplain.load(tmp_path, "SpanBoundary", model=SpanBert)) is SpanBert
+    opened = lmexplain.load(tmp_path, "SpanBoundary", model=SpanBert)
+    assert type(opened) is SpanBert
+    assert torch.equal(opened.embeddings.token.weight, lmexplain.load(tmp_path).embeddings.token.weight)
     text = (tmp_path / "config.json").read_text().replace('"model_type": "bert"', '"model_type": "else"')
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ValueError, match="model_type='else'; known are for SpanBert bert"):
