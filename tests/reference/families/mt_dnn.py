@@ -1,4 +1,4 @@
-"""MT-DNN's encoder is BERT, and its heads for one sentence and for similarity are the library's."""
+"""MT-DNN's encoder is BERT, and its head for one sentence is the library's."""
 
 from __future__ import annotations
 
@@ -13,6 +13,4 @@ CASES = [
     Case("mt-dnn", lambda: transformers.BertModel(config(num_hidden_layers=2)), inputs, model=MtDnn),
     Case("mt-dnn for a sentence", lambda: transformers.BertForSequenceClassification(
         config(num_labels=3)), inputs, class_labels(3), model=MtDnn),
-    Case("mt-dnn for similarity", lambda: transformers.BertForSequenceClassification(
-        config(num_labels=1)), inputs, class_labels(1), model=MtDnn),
 ]  # fmt: skip
