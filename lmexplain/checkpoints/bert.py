@@ -39,6 +39,14 @@ def under(before: str, paths: dict[str, str]) -> dict[str, str]:
     return {f"{before}.{ours}": theirs for ours, theirs in paths.items()}
 
 
+def tied(head: str, prefix: str) -> dict[str, str]:
+    """A decoder's two tensors, and what they are stored under."""
+    return {
+        f"{head}.decoder.weight": f"{prefix}embeddings.word_embeddings.weight",
+        f"{head}.decoder.bias": f"{head}.bias",
+    }
+
+
 #: What older files of this family hold beside the weights.
 BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 ENCODER_ONLY = {
@@ -60,13 +68,11 @@ BERT = Layout(
         "MaskedLM": under("head", MASKED_LM),
         "NextSentencePrediction": under("head", PAIR),
         "SequenceClassification": {"head.dense": "classifier"},
+        "MultipleChoice": {"head.dense": "classifier"},
         "TokenClassification": {"head.dense": "classifier"},
         "QuestionAnswering": {"head.dense": "qa_outputs"},
     },
     fixed=ENCODER_ONLY,
-    tied={
-        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-        "cls.predictions.decoder.bias": "cls.predictions.bias",
-    },
+    tied=tied("cls.predictions", "bert."),
     ignored=BUFFERS,
 )

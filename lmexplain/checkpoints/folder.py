@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ..models import Model
 from .files import SAFE, Stored, open_folder, read_json
 from .layout import Layout, Place
-from .layouts import LAYOUTS, layout_of
+from .layouts import LAYOUTS, layout_meant, layout_of
 
 __all__ = ["load", "save"]
 
@@ -126,7 +126,7 @@ def _folder(path_or_name: str | os.PathLike[str]) -> Path:
 
 def _layout(published: dict[str, Any], folder: Path, model: type[Model]) -> Layout:
     kind = published.get("model_type")
-    layout = LAYOUTS.get(str(kind)) if model is Model else layout_of(model)
+    layout = layout_meant(published) if model is Model else layout_of(model)
     if layout is None or layout.model_type != kind:
         known = ", ".join(LAYOUTS) if layout is None else f"for {model.__name__} {layout.model_type}"
         raise ValueError(f"{folder / 'config.json'} says model_type={kind!r}; known are {known}")

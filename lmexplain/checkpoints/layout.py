@@ -73,6 +73,10 @@ class Layout:
     """Published fields that change what is computed, with the values that this model has."""
     tied: Mapping[str, str] = field(default_factory=dict)
     """Where the decoder is tied: the names of its tensors to those they are stored under."""
+    absent: Mapping[str, Any] = field(default_factory=dict)
+    """What a published field stands for where config.json leaves it out, if that is not our default."""
+    chosen_by: Mapping[str, Any] = field(default_factory=dict)
+    """Published fields by whose values this layout is told from the usual one of its model_type; written too."""
     ignored: tuple[str, ...] = ()
     """Endings of tensors in older files that hold no weights."""
 
@@ -104,6 +108,7 @@ class Layout:
 
     def read_config(self, published: Mapping[str, Any]) -> Config:
         """Raises ValueError where the file asks for what this model does not have."""
+        published = {**self.absent, **published}
         for name, values in self.fixed.items():
             if name in published and published[name] not in values:
                 raise ValueError(
@@ -125,6 +130,7 @@ class Layout:
             "model_type": self.model_type,
             "architectures": [self.architecture + self.ending(head)],
             **values,
+            **self.chosen_by,
             "id2label": labels,
             "label2id": {label: int(i) for i, label in labels.items()},
         }

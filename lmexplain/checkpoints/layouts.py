@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..models import Model
+from .albert import ALBERT
 from .bert import BERT
+from .ernie import ERNIE, ERNIE2
 from .gpt import GPT, GPT2
 from .layout import Layout
 from .mt_dnn import MT_DNN
+from .roberta import ROBERTA, XLM_ROBERTA
 from .spanbert import SPANBERT
 from .theseus import THESEUS
 from .unilm import UNILM
 
-__all__ = ["LAYOUTS", "VARIANTS", "layout_of"]
+__all__ = ["LAYOUTS", "VARIANTS", "layout_meant", "layout_of"]
 
-LAYOUTS: dict[str, Layout] = {layout.model_type: layout for layout in (GPT, GPT2, BERT)}
+LAYOUTS: dict[str, Layout] = {
+    layout.model_type: layout for layout in (GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, XLM_ROBERTA)
+}  # fmt: skip
 
-#: Models whose folders say another's `model_type`: `load(folder, model=…)` asks for them.
-VARIANTS: tuple[Layout, ...] = (SPANBERT, UNILM, MT_DNN, THESEUS)
+#: Models whose folders say another's `model_type`: `load(folder, model=…)` asks for them, or a field of config.json.
+VARIANTS: tuple[Layout, ...] = (SPANBERT, UNILM, MT_DNN, THESEUS, ERNIE2)
 
 
 def layout_of(model: type[Model]) -> Layout:
@@ -25,3 +33,10 @@ def layout_of(model: type[Model]) -> Layout:
     if found is None:
         raise ValueError(f"no published layout is known for {model.__name__}; torch.save its state_dict()")
     return found
+
+
+def layout_meant(published: Mapping[str, Any]) -> Layout | None:
+    """The layout that a config.json means, None where it is not known."""
+    usual = LAYOUTS.get(str(published.get("model_type")))
+    asked = (x for x in VARIANTS if x.chosen_by and x.chosen_by.items() <= published.items())
+    return next((x for x in asked if usual is not None and x.model_type == usual.model_type), usual)

@@ -6,7 +6,9 @@ Each takes the model's `Output` and its labels and gives the output back with `l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +22,7 @@ __all__ = [
     "Head",
     "LastTokenClassification",
     "MaskedLM",
+    "MultipleChoice",
     "NextSentence",
     "Pooler",
     "PreTraining",
@@ -111,7 +114,7 @@ class PreTraining(Head):
 
     pooled = True
 
-    def __init__(self, tokens: MaskedLM, pair: NextSentence) -> None:
+    def __init__(self, tokens: Head, pair: Head) -> None:
         super().__init__()
         self.tokens, self.pair = tokens, pair
 
@@ -159,6 +162,41 @@ class LastTokenClassification(Head):
         return replace(output, logits=logits, loss=_class_loss(logits, labels))
 
 
+class MultipleChoice(Head):
+    """w·h_pooled + b for each of C choices, which run as sentences of their own; labels (B,): the right choice."""
+
+    pooled = True
+
+    def __init__(self, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout, self.dense = nn.Dropout(dropout), nn.Linear(hidden, 1)
+
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        """Raises ValueError unless the labels fit (B, C) scores."""
+        _check_labels(labels, shape[:1], shape[1])
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        return replace(output, logits=self.dense(self.dropout(output.pooler_output)))            # (B · C, 1)
+
+    def compare(self, run: Callable[..., Output], *args: Any, labels: Tensor | None = None, **given: Any) -> Output:
+        """The output of `run`, a model's pass, over (B, C, T) as (B · C, T), with scores (B, C). (B, T) is C = 1."""
+        ids, embedded = args[0] if args else given.get("input_ids"), given.get("inputs_embeds")
+        first, depth = (embedded, 4) if ids is None else (ids, 3)
+        if first is None:
+            return run(*args, **given)              # which refuses it
+        many = first.dim() == depth
+        B, C = len(first), first.shape[1] if many else 1
+        if labels is not None:
+            self.check((B, C), labels=labels)
+
+        def flat(x: Any) -> Any:
+            return x.flatten(0, 1) if many and isinstance(x, Tensor) and x.dim() > 2 else x
+
+        output = run(*map(flat, args), **{name: flat(x) for name, x in given.items()})
+        logits = output.logits.view(-1, C)  # pyright: ignore[reportOptionalMemberAccess]  # forward made them
+        return replace(output, logits=logits, loss=_token_loss(logits, labels))
+
+
 class TokenClassification(Head):
     """W h_i + b for each token; labels (B, T)."""
 
@@ -194,11 +232,11 @@ class QuestionAnswering(Head):
 
 
 def _token_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
-    """Mean cross-entropy over the targets of (B, T, V)."""
+    """Mean cross-entropy over the targets of (…, V)."""
     if labels is None:
         return None
     _check_labels(labels, logits.shape[:-1], logits.shape[-1])
-    return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten().long())
+    return F.cross_entropy(logits.flatten(0, -2).float(), labels.flatten().long())
 
 
 def _class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:

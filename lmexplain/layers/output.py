@@ -23,7 +23,7 @@ class Output:
     loss: Tensor | None = None
     """Mean over the targets, a scalar."""
     logits: Tensor | None = None
-    """Scores of the head: (B, T, V) of a language model, (B, classes), (B, T, classes)."""
+    """Scores of the head: (B, T, V) of a language model, (B, classes), (B, choices), (B, T, classes)."""
     seq_relationship_logits: Tensor | None = None
     """(B, 2): is the second segment the next one (class 0)?"""
     start_logits: Tensor | None = None
@@ -59,6 +59,11 @@ class Output:
     def prediction_logits(self) -> Tensor | None:
         """`logits`, as the transformers library calls them beside `seq_relationship_logits`."""
         return self.logits
+
+    @property
+    def sop_logits(self) -> Tensor | None:
+        """`seq_relationship_logits` where the question is which of two segments came first (ALBERT)."""
+        return self.seq_relationship_logits
 
     def to_tuple(self) -> tuple[Any, ...]:
         """All that was made, in the order above."""

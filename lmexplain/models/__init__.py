@@ -3,21 +3,32 @@
 Every model takes the transformers library's argument names and gives an `Output`.
 """
 
+from .albert import Albert, AlbertConfig
 from .base import Config, Model
 from .bert import Bert, BertConfig
+from .ernie import Ernie, ErnieConfig
+from .ernie2 import Ernie2, Ernie2Config
 from .generation import generate, positions
 from .gpt import Gpt, GptConfig
 from .gpt2 import Gpt2, Gpt2Config
 from .mt_dnn import MtDnn, MtDnnConfig
+from .roberta import Roberta, RobertaConfig
 from .spanbert import SpanBert, SpanBertConfig
 from .theseus import Theseus, TheseusConfig
 from .unilm import UniLm, UniLmConfig
+from .xlm_roberta import XlmRoberta, XlmRobertaConfig
 
 __all__ = [
     "MODELS",
+    "Albert",
+    "AlbertConfig",
     "Bert",
     "BertConfig",
     "Config",
+    "Ernie",
+    "Ernie2",
+    "Ernie2Config",
+    "ErnieConfig",
     "Gpt",
     "Gpt2",
     "Gpt2Config",
@@ -25,12 +36,16 @@ __all__ = [
     "Model",
     "MtDnn",
     "MtDnnConfig",
+    "Roberta",
+    "RobertaConfig",
     "SpanBert",
     "SpanBertConfig",
     "Theseus",
     "TheseusConfig",
     "UniLm",
     "UniLmConfig",
+    "XlmRoberta",
+    "XlmRobertaConfig",
     "generate",
     "positions",
 ]
@@ -41,7 +56,12 @@ MODELS: dict[str, type[Model]] = {
     "gpt2": Gpt2,
     "bert": Bert,
     "unilm": UniLm,
+    "ernie": Ernie,
+    "ernie2": Ernie2,
     "mt-dnn": MtDnn,
     "spanbert": SpanBert,
+    "roberta": Roberta,
+    "albert": Albert,
+    "xlm-roberta": XlmRoberta,
     "theseus": Theseus,
 }

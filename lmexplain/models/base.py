@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from ..layers import Head, Output, Pooler, Run, activation
+from ..layers import Head, MultipleChoice, Output, Pooler, Run, activation
 from ..patterns import Grid, Pattern, full, padding
 from .inputs import real_tokens
 
@@ -140,7 +140,7 @@ class Model(nn.Module):
 
         `real` (B, S), True at real tokens, closes the padding's keys.
         """
-        L = self.config.num_hidden_layers
+        L = len(self.stack())
         own = self.pattern() if pattern is None else pattern
         patterns = own if isinstance(own, Sequence) else [own] * L
         if len(patterns) != L:
@@ -154,10 +154,20 @@ class Model(nn.Module):
 
     # ── one pass ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As `forward`. With a MultipleChoice head inputs may be (B, choices, T): each choice runs by itself."""
+        if not isinstance(self.head, MultipleChoice):
+            return super().__call__(*args, **kwargs)
+        return self.head.compare(super().__call__, *args, **kwargs)
+
+    def stack(self) -> Sequence[nn.Module]:
+        """The layers in the order in which they run, a shared one as often as it does."""
+        return list(self.layers)
+
     def walk(self, x: Tensor, grids: Sequence[Grid], run: Run) -> list[Tensor]:
         """x (B, T, H) through the layers -> L + 1 states."""
         states = [x]
-        for layer, grid in zip(self.layers, grids, strict=True):
+        for layer, grid in zip(self.stack(), grids, strict=True):
             states.append(layer(states[-1], grid, run))
         return states
 

@@ -19,6 +19,7 @@ from ..layers import (
     Head,
     MaskedLM,
     MultiHeadAttention,
+    MultipleChoice,
     NextSentence,
     Output,
     PostNormBlock,
@@ -64,9 +65,9 @@ class BertConfig(Config):
 class BertEmbeddings(nn.Module):
     """h_0 = dropout(LN(E_token + E_position + E_segment)) (figure 2)."""
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: BertConfig, width: int | None = None) -> None:
         super().__init__()
-        H = config.hidden_size
+        H = width or config.hidden_size
         self.token = nn.Embedding(config.vocab_size, H, padding_idx=config.pad_token_id)
         self.position = nn.Embedding(config.max_position_embeddings, H)
         self.segment = nn.Embedding(config.type_vocab_size, H)
@@ -103,6 +104,7 @@ class Bert(Model):
         "MaskedLM": lambda bert: bert.masked_lm(),
         "NextSentencePrediction": lambda bert: NextSentence(bert.config.hidden_size),
         "SequenceClassification": lambda bert: SequenceClassification(*bert.classifier()),
+        "MultipleChoice": lambda bert: MultipleChoice(bert.config.hidden_size, bert.classifier()[-1]),
         "TokenClassification": lambda bert: TokenClassification(*bert.classifier()),
         "QuestionAnswering": lambda bert: QuestionAnswering(bert.config.hidden_size),
     }
@@ -110,8 +112,12 @@ class Bert(Model):
     def __init__(self, config: BertConfig, head: str | None = None, pooler: bool | None = None) -> None:
         super().__init__(config)
         self.embeddings = self.Embeddings(config)
-        self.layers = nn.ModuleList(self.Layer(config) for _ in range(config.num_hidden_layers))
+        self.layers = self.own_layers()
         self.finish(head, pooler)
+
+    def own_layers(self) -> nn.ModuleList:
+        """The layers that have weights of their own."""
+        return nn.ModuleList(self.Layer(self.config) for _ in range(self.config.num_hidden_layers))
 
     def masked_lm(self) -> MaskedLM:
         c = self.config
@@ -120,6 +126,10 @@ class Bert(Model):
     def position_ids(self, input_ids: Tensor | None, T: int) -> Tensor:
         """(1, T): 0, 1, 2 …, or (B, T) where they depend on the tokens."""
         return torch.arange(T, device=self.embeddings.position.weight.device)[None]
+
+    def told(self, given: dict[str, Tensor | None], shape: tuple[int, int]) -> tuple[Tensor, ...]:
+        """What the embeddings get beside tokens, places and segments; taken out of what was `given`, and looked at."""
+        return ()
 
     def forward(
         self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None,
@@ -135,6 +145,7 @@ class Bert(Model):
         """
         c, shape = self.config, shape_of(input_ids, inputs_embeds, self.embeddings.token.embedding_dim)
         B, T = shape
+        more = self.told(targets, shape)
         if input_ids is not None:
             check_ids("input_ids", input_ids, c.vocab_size, shape, "encode the text with the model's own vocabulary")
         places = self.position_ids(input_ids, T) if position_ids is None else position_ids
@@ -147,5 +158,5 @@ class Bert(Model):
 
         tokens = self.embeddings.token(input_ids) if inputs_embeds is None else inputs_embeds    # (B, T, H)
         run = Run(weights=output_attentions)
-        states = self.walk(self.embeddings(tokens, places, segments), grids, run)
+        states = self.walk(self.embeddings(tokens, places, segments, *more), grids, run)
         return self.answer(states, grids, run, **targets)

@@ -128,7 +128,8 @@ def close(ours: Tensor, theirs: Tensor, what: str, where: Tensor | None = None) 
 def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:
     """Every output that both have; returns the largest error as a share of the tolerance."""
     worst = 0.0
-    for name in ("loss", "logits", "seq_relationship_logits", "start_logits", "end_logits", "pooler_output"):
+    names = ("loss", "logits", "seq_relationship_logits", "sop_logits", "start_logits", "end_logits", "pooler_output")
+    for name in names:
         their_name = "prediction_logits" if name == "logits" and not hasattr(theirs, "logits") else name
         found = getattr(theirs, their_name, None)
         if found is not None:
@@ -147,8 +148,8 @@ def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:
 
 def same_gradients(ours: Model, theirs: nn.Module) -> float:
     """Every parameter's gradient, under its published name."""
-    layout = layout_of(type(ours))
-    places, expected, worst = layout.places(ours), dict(theirs.named_parameters()), 0.0
+    places, expected = layout_of(type(ours)).places(ours), dict(theirs.named_parameters(remove_duplicate=False))
+    worst = 0.0
     for name, parameter in ours.named_parameters():
         place = places[name]
         theirs_grad = expected[place.key].grad

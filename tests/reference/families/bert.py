@@ -40,6 +40,12 @@ def span(batch: dict[str, Any]) -> dict[str, Any]:
     return {"start_positions": rows * 0, "end_positions": rows * 50}       # an end beyond the text is no target
 
 
+def choices() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Three sentences for each question."""
+    for name, batch in list(batches(V, LONGEST, left=True))[:3]:
+        yield name, {key: torch.stack([x, x.flip(0), x.roll(1, 0)], dim=1) for key, x in batch.items()}
+
+
 CASES = [
     Case("bert", lambda: transformers.BertModel(config()), inputs),
     Case("bert, relu, eps 1e-5, one layer", lambda: transformers.BertModel(
@@ -55,6 +61,7 @@ CASES = [
         config(num_labels=3)), inputs, class_labels(3)),
     Case("bert for a number", lambda: transformers.BertForSequenceClassification(
         config(num_labels=1)), inputs, class_labels(1)),
+    Case("bert for one of three", lambda: transformers.BertForMultipleChoice(config()), choices, class_labels(3)),
     Case("bert for tokens", lambda: transformers.BertForTokenClassification(
         config(num_labels=5)), inputs, token_labels(5)),
     Case("bert for answers", lambda: transformers.BertForQuestionAnswering(config()), inputs, span),
