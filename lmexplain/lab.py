@@ -22,12 +22,13 @@ from urllib.parse import quote
 from lmexplain import __version__, resources
 
 __all__ = ["Copied", "add_arguments", "copy_course", "jupyter_arguments", "refuse_open_server",
-           "register_kernel", "run"]
+           "register_kernel", "run", "saved_alike"]
 
-KERNEL = "lmexplain"
+KERNEL = "lmexplain"                    # its name, and what JupyterLab calls it: a chapter carries both
 MANIFEST = ".lmexplain.json"
 HOME = Path("~/lmexplain")
 JUPYTER_SETTINGS = Path(__file__).parent / "jupyter"
+CHINESE = (JUPYTER_SETTINGS / "custom", Path(__file__).parent / "views" / "fonts")     # a style sheet, and its font
 HERE_ONLY = ("localhost", "127.0.0.1", "::1")
 
 
@@ -53,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     lab = importlib.import_module("jupyterlab.labapp").LabApp
     server = lab.initialize_server(jupyter_arguments(args.rest, root, notebook))
     refuse_open_server(server)
+    server.contents_manager.register_pre_save_hook(saved_alike)
+    server.web_app.settings["static_custom_path"][1:1] = map(str, CHINESE)    # after the reader's own custom.css
     server.start()
     return 0
 
@@ -61,25 +64,27 @@ def run(args: argparse.Namespace) -> int:
 
 def jupyter_arguments(rest: Sequence[str], root: Path, notebook: str) -> list[str]:
     """JupyterLab's arguments: the reader's own, then those that say where and what to serve."""
+    address = _refuse_other_addresses(rest)
     arguments = [
         *rest,
-        f"--ServerApp.ip={_refuse_other_addresses(rest)}",
+        *(["--ServerApp.ip=localhost"] if address is None else []),         # Jupyter refuses an option given twice
         f"--ServerApp.root_dir={root}",
         f"--LabApp.default_url=/lab/tree/{quote(notebook)}",
+        "--LabApp.custom_css=True",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")                    # as in a container; the server is local and has a token
     return arguments
 
 
-def _refuse_other_addresses(rest: Sequence[str]) -> str:
-    """The address to serve on; ValueError for one that others could reach."""
-    address = "localhost"
+def _refuse_other_addresses(rest: Sequence[str]) -> str | None:
+    """The address to serve on where the reader names one; ValueError for one that others could reach."""
+    address = None
     for word, following in zip(rest, [*rest[1:], ""], strict=True):
         option, equals, value = word.partition("=")
         if option.startswith("--") and option.lstrip("-").rpartition(".")[2] == "ip":
             address = value.strip("'\"") if equals else following
-    if address not in HERE_ONLY:
+    if address is not None and address not in HERE_ONLY:
         raise ValueError(
             f"`lmexplain lab` serves this machine only, so --ip {address or '(empty)'} is refused "
             f"(allowed: {', '.join(HERE_ONLY)}); to reach it from elsewhere, forward its port through SSH."
@@ -124,16 +129,27 @@ def register_kernel() -> str:
     kernelspec = importlib.import_module("ipykernel.kernelspec")
     target = Path(sys.prefix) / "share" / "jupyter" / "kernels" / KERNEL / "kernel.json"
     try:
-        if target.is_file() and json.loads(target.read_text(encoding="utf-8"))["argv"][0] == sys.executable:
+        known = json.loads(target.read_text(encoding="utf-8")) if target.is_file() else {}
+        if known and (known["argv"][0], known["display_name"]) == (sys.executable, KERNEL):
             return f"Kernel `{KERNEL}` is registered in {sys.prefix}."
     except (ValueError, LookupError, TypeError):
         pass                                                # a broken file: write it anew
-    name = f"lmexplain (Python {sys.version_info.major}.{sys.version_info.minor})"
     try:
-        kernelspec.install(kernel_name=KERNEL, display_name=name, prefix=sys.prefix)
+        kernelspec.install(kernel_name=KERNEL, display_name=KERNEL, prefix=sys.prefix)
     except OSError as error:
         return f"Kernel `{KERNEL}` could not be registered ({error}); choose the kernel Python 3 in JupyterLab instead."
     return f"Kernel `{KERNEL}` registered in {sys.prefix}."
+
+
+def saved_alike(model: dict[str, Any], **_: Any) -> None:
+    """Before a notebook is saved: leave out of its metadata which Python opened it.
+
+    JupyterLab writes that into every notebook that it opens, so that a chapter only looked at would count as changed.
+    """
+    metadata = model["content"]["metadata"] if model.get("type") == "notebook" and model.get("content") else {}
+    if metadata.get("kernelspec", {}).get("name") == KERNEL:
+        metadata["kernelspec"] = {"display_name": KERNEL, "language": "python", "name": KERNEL}
+        metadata["language_info"] = {"name": "python"}
 
 
 # ------------------------------------------------------------------------------------------------ the reader's copy

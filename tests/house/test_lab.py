@@ -223,7 +223,13 @@ def test_the_kernel_is_registered_in_the_environment_for_this_interpreter(tmp_pa
     lab.register_kernel()
     kernel = json.loads(spec.read_text(encoding="utf-8"))
     assert kernel["argv"][0] == sys.executable and kernel["language"] == "python"
-    assert kernel["display_name"].startswith("lmexplain (Python 3.")
+    assert kernel["display_name"] == lab.KERNEL
+    for chapter in sorted(resources.notebooks_dir().glob("*.ipynb")):
+        metadata = json.loads(chapter.read_text(encoding="utf-8"))["metadata"]
+        assert metadata["kernelspec"] == {"display_name": lab.KERNEL, "language": "python", "name": lab.KERNEL}, chapter
+    spec.write_text(json.dumps({**kernel, "display_name": "lmexplain (Python 3.11)"}), encoding="utf-8")
+    lab.register_kernel()
+    assert json.loads(spec.read_text(encoding="utf-8")) == kernel, "an earlier name is mended"
     spec.write_text("{ broken", encoding="utf-8")
     lab.register_kernel()
     assert json.loads(spec.read_text(encoding="utf-8")) == kernel
@@ -250,7 +256,8 @@ def test_another_address_is_refused_before_anything_is_written(words, folder):
 def test_other_options_are_passed_on_and_the_servers_own_come_last(tmp_path):
     arguments = lab.jupyter_arguments(["--no-browser", "--port", "8899", "--ip=127.0.0.1"], tmp_path, START)
     assert arguments[:4] == ["--no-browser", "--port", "8899", "--ip=127.0.0.1"]
-    assert arguments.index("--ServerApp.ip=127.0.0.1") > 3
+    assert not any(word.startswith("--ServerApp.ip") for word in arguments), "Jupyter refuses an option given twice"
+    assert "--ServerApp.ip=localhost" in lab.jupyter_arguments(["--no-browser"], tmp_path, START)
     assert f"--ServerApp.root_dir={tmp_path}" in arguments
     assert f"--LabApp.default_url=/lab/tree/{START}" in arguments
 
