@@ -5,12 +5,14 @@ import re
 import sys
 from collections.abc import Iterator
 
-from lmexplain.study.data import Evidence, Question, find_question, questions
+from lmexplain.study.data import Evidence, Question, find_question, questions, sources
 from lmexplain.study.pages import Shown, question_list, question_page
 from lmexplain.study.terminal import bold, fill
 from lmexplain.words import LANGUAGES, language, word
 
-__all__ = ["add_arguments", "ask", "can_answer", "run"]
+__all__ = ["add_arguments", "ask", "can_answer", "chosen", "run"]
+
+ALL, NONE = ("all", "全部", "所有"), ("none", "0", "没有")
 
 
 def ask(id: str, lang: str = "en") -> Shown:
@@ -50,6 +52,7 @@ def _list(lang: str) -> None:
         print(fill(question.wording.of(lang), f"{question.id}  "))
         print(fill(_origin(question, lang), "     "))
     print("\n" + fill(word("study.asks", lang, id=next(iter(questions())))))
+    print(fill(sources(lang)))
 
 
 class _Interview:
@@ -79,6 +82,7 @@ class _Interview:
         self._part(word("study.trap", lang))
         print(fill(question.trap.text.of(lang)))
         print(self._rests(question.trap.evidence))
+        print("\n" + fill(sources(lang)))
 
     def _points(self) -> Iterator[str]:
         """The full answer, point by point, each with a box to tick and what it rests on."""
@@ -93,8 +97,8 @@ class _Interview:
         if not self.attended:
             return
         count = len(self.question.points)
-        given = {int(number) for number in re.findall(r"\d+", self._answer("study.which_points"))}
-        made = given & set(range(1, count + 1))
+        while (made := chosen(answer := self._answer("study.which_points"), count)) is None:
+            print(word("study.not_understood", self.lang, answer=answer.strip(), count=count))
         print(word("study.made_points", self.lang, made=len(made), count=count))
         left_out = [str(number) for number in range(1, count + 1) if number not in made]
         if made and left_out:
@@ -115,6 +119,21 @@ class _Interview:
             self.attended = False
             print()
             return ""
+
+
+def chosen(answer: str, count: int) -> set[int] | None:
+    """The numbers from 1 to `count` that an answer names: `1 3`, `1-3, 5`, `all`, nothing; None: not understood."""
+    made: set[int] = set()
+    for piece in re.split(r"[\s,;，；、]+|\band\b|和", re.sub(r"\s*([-–—~～至到])\s*", "-", answer.strip().lower())):
+        numbers = re.fullmatch(r"(\d+)(?:-(\d+))?", piece)
+        first, last = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (1, 0)
+        if piece in ALL:
+            made.update(range(1, count + 1))
+        elif 1 <= first <= last <= count:
+            made.update(range(first, last + 1))
+        elif piece and piece not in NONE:
+            return None
+    return made
 
 
 def _origin(question: Question, lang: str) -> str:

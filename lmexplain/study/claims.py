@@ -3,7 +3,7 @@
 import argparse
 
 from lmexplain.experiments import LENGTHS, Experiment, Verdict, numbers
-from lmexplain.study.data import Claim, claims, find_claim
+from lmexplain.study.data import Claim, claims, find_claim, sources
 from lmexplain.study.ledger import SHIPPED, Record, judge, measured, remembered, write
 from lmexplain.study.pages import MARKS, Shown, claim_page
 from lmexplain.study.terminal import bold, columns, fill, pad, width
@@ -80,6 +80,7 @@ def _print_ledger(chosen: list[Claim], records: dict[str, Record | None], lang: 
     for row, line in zip(chosen, lines[1:], strict=True):
         print(f"{line}\n{fill(row.claim.of(lang), ' ' * (cells[0] + 2))}")
     print("\n" + fill(word("study.ledger_hint", lang, id=chosen[0].id)))
+    print(fill(sources(lang)))
 
 
 def _row(row: Claim, record: Record | None, lang: str) -> tuple[str, ...]:
@@ -97,6 +98,7 @@ def _print_claim(row: Claim, record: Record | None, lang: str) -> None:
     print("\n" + fill(word("study.correction", lang, text=row.correction.of(lang))))
     rests = " · ".join(item.text(lang) for item in row.evidence)
     print("\n" + fill(word("study.evidence", lang, evidence=rests)))
+    print("\n" + fill(sources(lang)))
     if record is None:
         print("\n" + fill(word("study.ledger_hint", lang, id=row.id)) if row.experiment else "")
         return

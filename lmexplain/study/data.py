@@ -30,6 +30,7 @@ __all__ = [
     "Source",
     "Text",
     "claims",
+    "documents",
     "find_claim",
     "find_question",
     "load_claims",
@@ -37,6 +38,7 @@ __all__ = [
     "load_rows",
     "papers",
     "questions",
+    "sources",
 ]
 
 VERSION = 1
@@ -227,16 +229,27 @@ def find_claim(id: str) -> Claim:
     return _find("claim", id, claims())
 
 
+def sources(lang: str = "en") -> str:
+    """A sentence that says what documents A and B are."""
+    described = documents(_read("questions.yaml"))
+    return word("study.sources", lang, **{key: text.of(lang) for key, text in described.items()})
+
+
+def documents(data: dict[str, Any]) -> dict[str, Text]:
+    """What each document is, by its letter, from what YAML read of the questions."""
+    return {key: Text(entry["en"], entry["zh"]) for key, entry in data.get("documents", {}).items()}
+
+
 def load_questions(data: dict[str, Any], file: str = "questions.yaml") -> dict[str, Question]:
     """Questions from what YAML read; the documents that they name stand at the top of the same file."""
-    documents = {key: Text(entry["en"], entry["zh"]) for key, entry in data.get("documents", {}).items()}
-    return _rows(data, "questions", file, lambda row: _question(row, documents))
+    described = documents(data)
+    return _rows(data, "questions", file, lambda row: _question(row, described))
 
 
 def load_claims(data: dict[str, Any], file: str = "claims.yaml") -> dict[str, Claim]:
     """Claims from what YAML read."""
-    documents = {key: Text(entry["en"], entry["zh"]) for key, entry in _read("questions.yaml")["documents"].items()}
-    return _rows(data, "claims", file, lambda row: _claim(row, documents))
+    described = documents(_read("questions.yaml"))
+    return _rows(data, "claims", file, lambda row: _claim(row, described))
 
 
 # rows
@@ -456,10 +469,10 @@ _MARK = "[\u3000-\u303f\uff00-\uffef]"
 
 
 def _find(what: str, id: str, known: dict[str, Made]) -> Made:
-    wanted = id.strip()
-    for key in (wanted, wanted[:1].upper() + wanted[1:]):
-        if key in known:
-            return known[key]
+    wanted = re.match(r"([A-Za-z]+)0*(\d+)$", id.strip())
+    for key, found in known.items():
+        if wanted and key == f"{wanted[1].upper()}{wanted[2].zfill(len(key) - len(wanted[1]))}":
+            return found
     raise ValueError(f"there is no {what} {id!r}; there are {', '.join(known)}")
 
 

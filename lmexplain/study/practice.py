@@ -1,6 +1,6 @@
 """Exercises that check themselves: what the reader made stands beside what was asked for.
 
-`exercise("14.1")` shows the task, with hints and a solution hidden; `exercise("14.1", yours)` compares. A pattern is
+`exercise("14.1")` shows the task, with hints and a solution hidden; `exercise("14.1", mine)` compares. A pattern is
 compared cell by cell, so that every right way to write it counts; a mistake that many make is recognised and named.
 """
 

@@ -1,4 +1,4 @@
-"""A chapter that is only opened stays as it was, byte for byte, and its Chinese is drawn without a font of the system."""
+"""A chapter that is only opened stays as it was, byte for byte; its Chinese is drawn without a font of the system."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def served(tmp_path_factory):
     else:
         raise AssertionError("the server did not start")
     try:
-        yield (lambda name: f"http://127.0.0.1:{port}/lab/tree/notebooks/{name}?reset&token={token[1]}"), home / "course"
+        place = f"http://127.0.0.1:{port}/lab/tree/notebooks"
+        yield (lambda name: f"{place}/{name}?reset&token={token[1]}"), home / "course"
     finally:
         process.terminate()
         process.communicate(timeout=30)

@@ -296,7 +296,7 @@ def test_two_pressed_places_give_the_shortest_path(open_explorer):
     explorer = open_explorer(pattern, WORDS, mode="path")
     explorer.click(13, 1)
     path = pattern.at(14).path(13, 1)
-    assert f"{len(path) - 1} layers lead from “harbour” (13) to “small” (1)" in explorer.panel
+    assert f"Layers from “harbour” (13) to “small” (1): {len(path) - 1};" in explorer.panel
     steps = explorer.root.locator(".lm-steps li").all_inner_texts()
     assert [int(re.search(r"\((\d+)\):", step)[1]) for step in steps] == path[1:]
     assert explorer.root.locator(".lm-diagram text").count() >= 2 * len(path)

@@ -1,5 +1,6 @@
 """Exercises: solutions pass, stubs and likely mistakes fail and are named, and what differs is shown cell by cell."""
 
+import json
 import re
 
 import numpy as np
@@ -19,6 +20,7 @@ from lmexplain.patterns import (
     table,
     window,
 )
+from lmexplain.resources import notebooks_dir
 from lmexplain.study import chapter14
 from lmexplain.study.practice import exercises, from_rule
 
@@ -44,13 +46,27 @@ def test_the_solution_passes(exercise):
 def test_the_stub_fails(exercise):
     """The stub's own expression, read without running it where it is a pattern or a number."""
     if exercise.id == "14.2":
-        yours = cells(*((q, k) for q in range(10) for k in range(10) if q == k))
+        yours = cells(*((q, k) for q in range(10) for k in range(10) if abs(q - k) in (0, 3, 6)))
     elif exercise.id == "14.4":
-        yours = 4096 * (2 * 256 + 1)
+        yours = 4096 * 513
     else:
-        written = re.search(r"yours = (.+)", exercise.stub)[1]
+        written = re.search(r"mine = (.+)", exercise.stub)[1]
         yours = int(written) if written.isdigit() else parse(written)
     assert not exercise.check(yours).right
+
+
+@pytest.mark.parametrize("exercise", exercises().values(), ids=exercises())
+def test_card_and_cell_start_alike_and_run_after_the_imports(exercise):
+    """What the card shows is the cell below it; it and the solution need the chapter's import cell alone."""
+    (chapter,) = notebooks_dir().glob(f"{exercise.chapter}_*.ipynb")
+    cells_ = ["".join(cell["source"]) for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]]
+    card = cells_.index(f'study.exercise("{exercise.id}")')
+    assert cells_[card + 1].strip() == exercise.stub.strip()
+    imports = next(cell for cell in cells_ if cell.startswith("from lmexplain"))
+    program = f"{imports}\n{exercise.stub}\n{exercise.solution()}\nanswer = {exercise.code.solution.__name__}()"
+    names: dict = {}
+    exec(compile("from __future__ import annotations\n" + program, "cell", "exec"), names)   # noqa: S102
+    assert exercise.check(names["answer"]).right and not exercise.check(names["mine"]).right
 
 
 @pytest.mark.parametrize("id, name", MISTAKES)

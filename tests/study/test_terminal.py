@@ -11,7 +11,8 @@ from lmexplain import experiments
 from lmexplain.cli import main
 from lmexplain.experiments import Measured
 from lmexplain.study import ledger, terminal
-from lmexplain.study.data import claims, questions
+from lmexplain.study.ask import chosen
+from lmexplain.study.data import claims, find_claim, find_question, questions
 
 
 class Keyboard:
@@ -39,7 +40,7 @@ def words(text: str) -> str:
 def test_each_part_waits_for_enter(monkeypatch, capsys):
     question = questions()["B09"]
     count = len(question.points)
-    board = Keyboard(monkeypatch, capsys, "", "", "1 3, 99", *[""] * (len(question.followups) + 1))
+    board = Keyboard(monkeypatch, capsys, "", "", "1 3, 99", "y", "1, 3", *[""] * (len(question.followups) + 1))
     assert main(["ask", "b09"]) == 0
     prompts = [prompt for prompt, _ in board.prompts]
     printed = [words(out) for _, out in board.prompts]
@@ -47,9 +48,33 @@ def test_each_part_waits_for_enter(monkeypatch, capsys):
     assert words(question.wording.en) in printed[0] and words(question.source.title) in printed[0]
     assert words(question.spoken.en) not in printed[0] and words(question.spoken.en) in printed[1]
     assert words(question.points[-1].text.en) in printed[2] and words(question.points[0].text.en) not in printed[1]
-    assert f"Youmade2of{count}points." in printed[3] and "Leftout:2,4,5" in printed[3]
-    assert words(question.followups[0].answer.en) in printed[4]
+    assert "“13,99”isnotunderstood;givenumbersfrom1to" in printed[3] and "“y”isnotunderstood" in printed[4]
+    assert f"Youmade2of{count}points." in printed[5] and "Leftout:2,4,5" in printed[5]
+    assert words(question.followups[0].answer.en) in printed[6]
     assert words(question.trap.text.en) in words(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(("typed", "made"), [
+    ("", set()), (" none ", set()), ("0", set()), ("1-3", {1, 2, 3}), ("1 – 3, 5", {1, 2, 3, 5}), ("2~3", {2, 3}),
+    ("１和３", {1, 3}), ("1、3，5", {1, 3, 5}), ("1 and 7", {1, 7}), ("1到3", {1, 2, 3}), ("all", set(range(1, 8))),
+    ("ALL", set(range(1, 8))), ("全部", set(range(1, 8))), ("8", None), ("9", None), ("y", None), ("3-1", None),
+    ("1-9", None), ("-2", None), ("1-", None), ("one", None)])
+def test_points_are_named_by_numbers_ranges_or_all(typed, made):
+    assert chosen(typed, 7) == made
+
+
+@pytest.mark.parametrize("id", ["b9", "B9", "b09", " B09 ", "B009"])
+def test_a_question_is_found_however_its_number_is_written(id):
+    assert find_question(id).id == "B09" and find_claim("c0123").id == "C123"
+
+
+@pytest.mark.parametrize("arguments", ["ask", "ask B09", "claims", "claims C123"])
+def test_the_sources_are_said(capsys, monkeypatch, tmp_path, arguments):
+    monkeypatch.setenv("LMEXPLAIN_CACHE", str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    for lang, said in (("en", "document B is a collection of interview"), ("zh", "文档 B 是一份带答案的面试题集")):
+        assert main([*arguments.split(), "--lang", lang]) == 0
+        assert words(said) in words(capsys.readouterr().out)
 
 
 def test_the_end_of_input_does_not_hide_the_rest(monkeypatch, capsys):
