@@ -148,6 +148,8 @@ def attend(
 
 def _check(q: Tensor, k: Tensor, v: Tensor, grid: Grid, bias: Tensor | None, dropout: float, method: str) -> None:
     for name, x in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"attend: {name} is of type {type(x).__name__}; give a tensor: torch.as_tensor({name})")
         if x.dim() != 4:
             raise ValueError(f"attend: {name} has shape {tuple(x.shape)}; give 4 axes (batch, heads, positions, width)")
         if x.dtype != q.dtype or x.device != q.device or not x.dtype.is_floating_point:

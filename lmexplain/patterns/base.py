@@ -184,16 +184,24 @@ class Pattern:
         return {"op": self.op, **self.fields(), **({"title": self.title} if self.title else {})}
 
     def __or__(self, other: Pattern) -> Pattern:
-        return Or(_flat(Or, self, other)) if isinstance(other, Pattern) else NotImplemented
+        return Or(_flat(Or, self, _joined(self, "|", other)))
 
     def __and__(self, other: Pattern) -> Pattern:
-        return And(_flat(And, self, other)) if isinstance(other, Pattern) else NotImplemented
+        return And(_flat(And, self, _joined(self, "&", other)))
 
     def __invert__(self) -> Pattern:
         return Not(self)
 
     def __repr__(self) -> str:
         return f"{self.op}({', '.join(_argument(value) for value in self.fields().values())})"
+
+
+def _joined(pattern: Pattern, sign: str, other: Any) -> Pattern:
+    """The other side of a composition; TypeError where it is no pattern."""
+    if not isinstance(other, Pattern):
+        raise TypeError(f"{pattern!r} {sign} {other!r:.60}: the second is no pattern but of type "
+                        f"{type(other).__name__}; write for example window(4) {sign} global_tokens(0)")
+    return other
 
 
 def _argument(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import base64
 import binascii
+import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -18,12 +19,25 @@ from . import papers, primitives
 from .base import SPEC_VERSION, And, Not, Or, Pattern
 from .given import Permutation
 
-__all__ = ["from_spec", "parse"]
+__all__ = ["EXAMPLES", "FUNCTIONS", "call", "from_spec", "parse"]
 
 FUNCTIONS: dict[str, Callable[..., Pattern]] = {
     name: getattr(module, name) for module in (primitives, papers) for name in module.__all__
 }
 """The whole vocabulary of the expression language."""
+
+EXAMPLES = {
+    "bigbird": "bigbird(r=1, block=4)", "bigbird_tokens": "bigbird_tokens(r=2)", "causal": "causal()",
+    "cells": "cells((0, 1), (2, 0))", "full": "full()", "global_tokens": "global_tokens(0, -1)",
+    "in_blocks": "in_blocks(4, window(3))", "longformer": "longformer(8, tokens=(0, 1))",
+    "memory": "memory(4)", "padding": "padding([1, 1, 1, 0])", "per_head": "per_head(window(4), causal())",
+    "permutation": "permutation([2, 0, 1])", "prefix": "prefix(4)", "random": "random(2, seed=7)",
+    "random_blocks": "random_blocks(1, block=4)", "segments": "segments([0, 0, 1, 1])",
+    "table": "table([[1, 0], [1, 1]])", "transformer_xl": "transformer_xl(4)",
+    "unilm": "unilm('sequence-to-sequence', source=4)", "window": "window(4, dilation=2)",
+    "xlnet": "xlnet([2, 0, 1])",
+}  # fmt: skip
+"""One way to call each."""
 
 MOST_CHARACTERS, MOST_DEPTH, MOST_PLACES = 100_000, 50, 4_000_000
 
@@ -82,14 +96,41 @@ def _chain(node: ast.expr, op: type[ast.operator]) -> Iterator[ast.expr]:
 def _call(name: str, args: list[ast.expr], keywords: list[ast.keyword], depth: int) -> Pattern:
     if name not in FUNCTIONS:
         raise ValueError(f"there is no pattern {name!r}; there are {', '.join(sorted(FUNCTIONS))}")
+    values = [_value(arg, depth + 1) for arg in args]
+    named = {str(k.arg): _value(k.value, depth + 1) for k in keywords if k.arg}
+    if len(named) < len(keywords):
+        raise ValueError(f"{name}: ** is not understood; name each parameter")
+    _fit(name, values, named)
     try:
-        values = [_value(arg, depth + 1) for arg in args]
-        named = {str(k.arg): _value(k.value, depth + 1) for k in keywords if k.arg}
-        if len(named) < len(keywords):
-            raise ValueError(f"{name}: ** is not understood; name each parameter")
         return FUNCTIONS[name](*values, **named)
     except TypeError as error:
         raise ValueError(f"{name}: {str(error).removeprefix(name + '() ')}") from None
+
+
+def _fit(name: str, values: list[Any], named: dict[str, Any]) -> None:
+    """ValueError where a function can't be called so: what is wrong, what it takes, and an example."""
+    signature = inspect.signature(FUNCTIONS[name])
+    try:
+        signature.bind(*values, **named)
+        return
+    except TypeError:
+        known = list(signature.parameters)
+    if unknown := [repr(key) for key in named if key not in known]:
+        wrong = f"there is no parameter {', '.join(unknown)}"
+    elif twice := [key for key in named if key in known[:len(values)]]:
+        wrong = f"{twice[0]} is given twice"
+    elif len(values) > len(known):
+        wrong = f"{len(values)} values, but it takes {len(known) or 'none'}"
+    else:
+        needed = [key for key, each in signature.parameters.items() if each.default is each.empty]
+        wrong = f"{', '.join(key for key in needed[len(values):] if key not in named)} is missing"
+    raise ValueError(f"{name}: {wrong}; it is called {call(name)}, for example {EXAMPLES[name]}")
+
+
+def call(name: str) -> str:
+    """A function of the vocabulary with its parameters: `window(width, dilation=1)`."""
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    return f"{name}({', '.join(str(each.replace(annotation=each.empty)) for each in parameters)})"
 
 
 def _value(node: ast.expr, depth: int) -> Any:

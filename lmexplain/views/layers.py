@@ -9,7 +9,7 @@ import numpy as np
 
 from ..patterns import Grid
 from ..words import word
-from .names import name, part_names
+from .names import counted_names, name
 from .palette import Look, look, looks_of
 
 __all__ = ["EXACT", "READABLE", "Layer", "counts_of", "difference", "parts_of", "shares_of", "square_of"]
@@ -32,17 +32,21 @@ class Layer:
 def parts_of(
     grid: Grid, size: int, sample: int = 0, head: int = 0, lang: str = "en", dark: bool = False
 ) -> list[Layer]:
-    """One layer for each part of the pattern, in the order written; `size`: tokens a side of each square."""
-    names = part_names(grid, lang, head)
-    looks = looks_of(grid.parts(head), dark)
+    """One layer for each part of the pattern that a pair can be counted for (`counted_names`), in the order written.
+
+    `size`: tokens a side of each square.
+    """
+    names, parts = counted_names(grid, lang, head), grid.parts(head)
+    shown = [(index, part, look_, label) for index, (part, look_, label)
+             in enumerate(zip(parts, looks_of(parts, dark), names, strict=True)) if label is not None]
     if grid.T * grid.S <= EXACT:
         reasons = grid.reasons(sample, head).numpy()
-        masks = [reasons == index for index in range(len(names))]
+        masks = [reasons == index for index, *_ in shown]
         return [Layer(_gathered(mask, size), look_, label, int(mask.sum()))
-                for mask, look_, label in zip(masks, looks, names, strict=True)]
+                for mask, (_, _, look_, label) in zip(masks, shown, strict=True)]
     free = _block_share(grid, size, sample, head)
     layers = []
-    for part, look_, label in zip(grid.parts(head), looks, names, strict=True):
+    for _, part, look_, label in shown:
         own = np.minimum(_block_share(part.at(grid.T, grid.S, grid.start), size, sample, head), free)
         layers.append(Layer(own, look_, label, None))
         free = np.where(own > 0, 0, free)

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..patterns import Grid, Pattern
+from ..patterns.base import And, Or
+from ..patterns.made import PerHead
 from ..words import word, words
 
-__all__ = ["describe", "name", "part_names"]
+__all__ = ["counted_names", "describe", "name", "part_names"]
 
 MOST_LISTED = 6
 
@@ -22,6 +24,28 @@ def name(pattern: Pattern, lang: str = "en") -> str:
 def part_names(grid: Grid, lang: str = "en", head: int = 0) -> list[str]:
     """The names of the parts that can be a reason, in the order of `grid.parts(head)`."""
     return [name(part, lang) for part in grid.parts(head)]
+
+
+def counted_names(grid: Grid, lang: str = "en", head: int = 0) -> list[str | None]:
+    """What the pairs counted for each part of `grid.parts(head)` are; None for a part that can't be the first reason.
+
+    A pair is counted for the first part that allows it. In an intersection that is always one of the first member, so
+    its parts are named with the others (`window 4 and not causal`), and the others by themselves count nothing.
+    """
+    return _counted(grid.pattern, lang, head, ())
+
+
+def _counted(pattern: Pattern, lang: str, head: int, within: tuple[Pattern, ...]) -> list[str | None]:
+    if isinstance(pattern, PerHead):
+        return _counted(pattern.heads[head], lang, 0, within)
+    if isinstance(pattern, Or):
+        return [found for part in pattern.parts for found in _counted(part, lang, head, within)]
+    if isinstance(pattern, And):
+        first, *others = pattern.parts
+        closed = [None for part in others for _ in part.leaves(head)]
+        return [*_counted(first, lang, head, (*others, *within)), *closed]
+    others = (part.heads[head] if isinstance(part, PerHead) else part for part in within)
+    return [f" {word('explorer.and', lang)} ".join(_grouped(part.spec, lang) for part in (pattern, *others))]
 
 
 def describe(grid: Grid, pairs: int, lang: str = "en", other: Grid | None = None, other_pairs: int = 0) -> str:

@@ -1,14 +1,18 @@
 """`lmexplain show`: an attention pattern as a page, a figure or a picture in the terminal."""
 
 import argparse
+import inspect
 import os
+import re
 import sys
 import tempfile
+import textwrap
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..patterns import Grid, Pattern, parse
+from ..patterns.expression import FUNCTIONS, call
 from ..text import corpus, read
 from ..words import LANGUAGES, word
 from .figures import figure
@@ -16,7 +20,7 @@ from .pages import page
 from .sizes import MOST_TOKENS
 from .terminal import picture
 
-__all__ = ["add_arguments", "run", "show"]
+__all__ = ["add_arguments", "run", "show", "vocabulary"]
 
 FIGURES = (".svg", ".png", ".pdf")
 FIRST_TOKENS = 64               # of a file or document, unless --length asks for more
@@ -101,7 +105,9 @@ class _new:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `lmexplain show`."""
-    parser.add_argument("expression", help='the pattern, such as "window(4) | global_tokens(0)"')
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = vocabulary()
+    parser.add_argument("expression", help='the pattern, such as "window(4) | global_tokens(0)"; see below')
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--text", help="the text whose tokens attend")
     source.add_argument("--file", metavar="PATH", help="a UTF-8 text file instead; - reads what is piped in")
@@ -116,6 +122,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", help="title of the page or figure")
     parser.add_argument("--lang", choices=LANGUAGES, default="en", help="language of labels")
     parser.add_argument("--theme", choices=("auto", "light", "dark"), default="auto", help="of the page or figure")
+
+
+def vocabulary() -> str:
+    """The patterns, with their parameters and a sentence each, as their functions say it."""
+    lines = ["patterns, joined by | (or), & (and) and ~ (not):"]
+    for name, function in FUNCTIONS.items():
+        said = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
+        sentence = re.split(r"(?<=[.])(?<!al[.])\s", " ".join(said.split()).replace("`", ""))[0]
+        lines += [f"  {call(name)}", *textwrap.wrap(sentence, 76, initial_indent=" " * 6, subsequent_indent=" " * 6)]
+    return "\n".join([*lines, "", "A width counts both sides and the token itself: window(4) is ±2, five cells a row,",
+                      "as is window(5); window(2) and window(3) are ±1. In quotes, as the shell knows | and & too."])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -138,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
                 title=args.title, force=args.force)
     print(said)
     if args.open:
-        webbrowser.open(Path(out).resolve().as_uri())
+        _open(Path(out).resolve(), args.lang)
     return 0
 
 
@@ -147,6 +164,16 @@ def _content(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{str(path)!r} is no UTF-8 text (byte {error.start + 1}); save it as UTF-8") from None
+
+
+def _open(path: Path, lang: str) -> None:
+    """Open a file in the browser; where there is none, say so."""
+    try:
+        opened = webbrowser.open(path.as_uri())
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        print(word("show.no_browser", lang, path=path))
 
 
 def _document(corpus_name: str, title: str | None) -> str:

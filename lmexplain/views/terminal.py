@@ -1,5 +1,6 @@
 """A pattern as a picture in letters, for the terminal."""
 
+import shutil
 import unicodedata
 from collections.abc import Sequence
 from string import ascii_uppercase, digits
@@ -24,14 +25,19 @@ def picture(
     keys: int | None = None,
     compare: Pattern | None = None,
     lang: str = "en",
+    columns: int | None = None,
 ) -> str:
     """A small picture in letters: one for each part, `·` where nobody may attend, the counts below.
 
-    Longer grids are gathered: a capital where most pairs of a square are allowed, a small letter where some are.
+    Longer grids, and those wider than `columns` (default: the terminal's), are gathered: a capital where most pairs of
+    a square are allowed, a small letter where some are.
     """
+    columns = columns or shutil.get_terminal_size().columns
     grid, shown = prepare(pattern, tokens, keys=keys)
     other = None if compare is None else compare.at(grid.T, grid.S, grid.start)
     size = -(-max(grid.T, grid.S) // MOST_LINES)
+    while size < grid.S and _row_width(grid, shown, size) > columns:
+        size += 1
     layers = parts_of(grid, size, lang=lang) if other is None else difference(grid, other, size, lang=lang)
     letters = _letters([layer.label for layer in layers]) if other is None else ["=", "-", "+"]
     lines = [word("show.heading", lang, name=name(grid.pattern, lang), queries=grid.T, keys=grid.S), ""]
@@ -42,9 +48,14 @@ def picture(
     lines += ["  ·  " + word("figure.blocked", lang), ""]
     lines += shares_of(counts_of(grid, other, layers, 0, 0), lang)
     if size > 1:
-        lines.append(word("show.gathered", lang, size=size))
+        lines.append(word("show.gathered" if other is None else "show.gathered_compare", lang, size=size))
     lines.append(word("show.more", lang))
     return "\n".join(lines)
+
+
+def _row_width(grid: Grid, tokens: Sequence[str] | None, size: int) -> int:
+    """Columns of the terminal that a row takes: its label, two spaces, and the letters with a space between."""
+    return max(map(_columns, _row_labels(grid, tokens, size))) + 1 + 2 * -(-grid.S // size)
 
 
 def _rows(shares: np.ndarray, letters: Sequence[str], sides: Sequence[str]) -> list[str]:

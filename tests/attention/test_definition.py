@@ -334,3 +334,9 @@ def test_one_call_for_all_is_the_definition(pattern, T, S, start):
     for name, a, b in zip(("out", "q", "k", "v"), *(run(attend, q, k, v, grid, method=m) for m in ("auto", "dense")),
                           strict=True):  # fmt: skip
         assert_same(a, b, name)
+
+
+def test_arrays_of_other_libraries_are_named():
+    q = torch.zeros(1, 1, 4, 2)
+    with pytest.raises(TypeError, match="attend: k is of type ndarray; give a tensor: torch.as_tensor"):
+        attend(q, q.numpy(), q, causal().at(4))

@@ -317,3 +317,9 @@ def test_errors_name_value_limit_and_remedy(make, says):
     with pytest.raises(ValueError) as error:
         make()
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize("join", [lambda: P.window(4) | 3, lambda: P.window(4) & "causal()"])
+def test_a_pattern_is_joined_with_patterns_alone(join):
+    with pytest.raises(TypeError, match=r"window\(4\) [|&] .*no pattern but of type .*global_tokens\(0\)"):
+        join()

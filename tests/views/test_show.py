@@ -1,6 +1,7 @@
 """`lmexplain show`: pages, figures and a picture in the terminal; nothing is overwritten, errors are one sentence."""
 
 import operator
+import re
 import sys
 import webbrowser
 from functools import reduce
@@ -10,7 +11,11 @@ import pytest
 
 from lmexplain import patterns as P
 from lmexplain.cli import main
+from lmexplain.patterns.expression import EXAMPLES, FUNCTIONS, call
+from lmexplain.study.terminal import width
+from lmexplain.views.figures import figure
 from lmexplain.views.show import show
+from lmexplain.views.sizes import prepare
 from lmexplain.views.terminal import picture
 
 EXPRESSION = "window(2) | global_tokens(0)"
@@ -138,6 +143,14 @@ def test_text_from_a_corpus(capsys):
         (["__import__('os')"], "__import__"),
         (["window(0)"], "width is 0, the least is 1"),
         (["widow(4)"], "no pattern 'widow'"),
+        (["window(4, step=2)"], "no parameter 'step'; it is called window(width, dilation=1), for example window("),
+        (["permutation()"], "order is missing; it is called permutation(order, stream='content'), for example"),
+        (["xlnet()"], "xlnet: order is missing"),
+        (["unilm()"], "setting is missing"),
+        (["prefix()"], "prefix: length is missing"),
+        (["window(4, 2, 3)"], "3 values, but it takes 2"),
+        (["causal(1)"], "1 values, but it takes none"),
+        (["window(4, width=3)"], "width is given twice"),
         (["causal()", "--text", " "], "no token"),
         (["causal()", "--length", "0"], "--length is 0"),
         (["causal()", "--document", "1"], "--corpus"),
@@ -177,12 +190,71 @@ def test_a_place_that_takes_no_file_is_named(capsys, tmp_path, monkeypatch, forc
 
 def test_open_shows_what_was_written(capsys, tmp_path, monkeypatch):
     opened = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
     run(capsys, EXPRESSION, "--out", tmp_path / "page.html", "--open")
     assert opened == [(tmp_path / "page.html").as_uri()]
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     status, out, _ = run(capsys, EXPRESSION, "--open")
     assert status == 0 and opened[1].endswith("pattern.html") and "pattern.html" in out
+    assert "no browser" not in out
+
+
+def none_found(url):
+    raise webbrowser.Error("could not locate runnable browser")
+
+
+@pytest.mark.parametrize("open_", [lambda url: False, none_found])
+def test_without_a_browser_the_file_is_named(capsys, tmp_path, monkeypatch, open_):
+    monkeypatch.setattr(webbrowser, "open", open_)
+    status, out, _ = run(capsys, EXPRESSION, "--out", tmp_path / "page.html", "--open")
+    assert status == 0 and f"no browser was found here; open {tmp_path / 'page.html'}" in out
+
+
+@pytest.mark.parametrize("columns", [20, 50, 80])
+@pytest.mark.parametrize("text", [TEXT * 9, "一个很长的句子" * 4])
+def test_the_picture_keeps_to_the_terminal(capsys, monkeypatch, columns, text):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = run(capsys, "window(4)", "--text", text)
+    rows = out.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    assert rows and all(width(row) <= columns for row in rows)
+    assert ("gathers" in out) == (columns < 80 or text[0] == "t")
+
+
+@pytest.mark.parametrize(("expression", "counts"), [
+    ("causal() & window(3)", ["causal and window 3: 31"]),
+    ("window(3) & causal() & ~cells((0, 0))", ["window 3 and causal and not 1 cells by hand: 30"]),
+    ("(window(2) | global_tokens(0)) & padding([1, 1, 1, 0])",
+     ["window 2 and real tokens: 8", "global 0 and real tokens: 3"]),
+    ("transformer_xl(2, same_length=True)", None), ("window(2) | causal()", ["window 2: 46", "causal: 105"]),
+])
+def test_a_pair_counts_for_the_part_that_allows_it_and_no_part_counts_nothing(expression, counts):
+    pattern = P.parse(expression)
+    out, legend = picture(pattern), [t.get_text() for t in figure(pattern).legends[0].get_texts()]
+    lines = [line[5:] for line in out.splitlines() if re.match(r"  \S  .*: [\d,]+$", line)]
+    assert not any(line.endswith(": 0") for line in lines)
+    assert [int(line.rpartition(" ")[2]) for line in lines] == [
+        int(line.rpartition("pairs: ")[2].replace(",", "")) for line in legend[:-1]], "the figure counts the same"
+    grid = prepare(pattern)[0]
+    assert sum(int(line.rpartition(" ")[2]) for line in lines) == grid.pairs()
+    if counts:
+        assert lines == counts
+
+
+def test_a_gathered_comparison_says_what_its_signs_are(capsys):
+    _, out, _ = run(capsys, "window(4)", "--compare", "window(8)", "--length", 64)
+    assert "each sign gathers 2 × 2 pairs" in out and "capital" not in out
+
+
+def test_help_lists_every_pattern_with_its_parameters(capsys):
+    with pytest.raises(SystemExit):
+        main(["show", "--help"])
+    out = capsys.readouterr().out
+    assert set(EXAMPLES) == set(FUNCTIONS)
+    for name in FUNCTIONS:
+        assert f"  {call(name)}\n" in out
+        assert isinstance(P.parse(EXAMPLES[name]), P.Pattern)
+    assert "window(width, dilation=1)" in out and "window(4) is ±2" in out and "(Yang et al.\n" not in out
+    assert P.window(4).at(9).dense()[4].sum() == 5 and P.window(2).at(9).dense().equal(P.window(3).at(9).dense())
 
 
 def test_patterns_and_grids_can_be_shown_too(tmp_path):
