@@ -4,6 +4,7 @@ import base64
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib
@@ -28,6 +29,8 @@ from .sizes import beside, prepare
 __all__ = ["Drawing", "figure"]
 
 MATH = {r"\le": r"\leq", r"\lor": r"\vee", r"\land": r"\wedge", r"\lnot": r"\neg", r"\big|": "|"}  # as matplotlib says
+LEAST_POINTS = 3.5      # a cell of so many points carries its mark
+FAINTEST = 0.65         # strength of a square in which a single pair is allowed
 FILES: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "lmexplain"}
 
 
@@ -94,13 +97,16 @@ def figure(
         axes = drawn.add_subplot()
         chosen = square_of(grid.T, grid.S), sample, head, lang, dark
         layers = difference(grid, other, *chosen) if other else parts_of(grid, *chosen)
-        _matrix(axes, grid, layers, width * 72 * 0.5 / max(grid.T, grid.S), dark)
+        points = width * 72 * 0.5 / max(grid.T, grid.S)
+        _matrix(axes, grid, layers, points, dark)
         _labels(axes, grid, shown, lang, dark)
         _heading(drawn, axes, grid, title or _title(grid, other, lang), other is None, dark)
-        _legend(drawn, layers, lang, dark)
+        signs = max(grid.T, grid.S) <= READABLE and points >= LEAST_POINTS
+        _legend(drawn, layers, signs, lang, dark)
         counts = counts_of(grid, other, layers, sample, head)
         _caption(drawn, counts, sample, head, lang, dark)
         drawn.draw_without_rendering()         # the layout settles on a second pass; saving is that
+        _over_the_matrix(drawn, axes)
     drawn.alt = describe(grid, counts[0][1], lang, other, counts[-1][1])
     return drawn
 
@@ -133,7 +139,7 @@ def _cells(axes: Axes, layers: list[Layer], points: float) -> None:
         if not len(places):
             continue
         axes.add_collection(PolyCollection(list(places[:, None] + square), facecolors=layer.look.colour, linewidths=0))
-        if layer.look.strokes and points >= 4:
+        if layer.look.strokes and points >= LEAST_POINTS:
             strokes = [place + np.array(line) for place in places for line in layer.look.strokes]
             axes.add_collection(LineCollection(strokes, colors=layer.look.ink, alpha=0.85, capstyle="round",
                                                linewidths=max(layer.look.stroke * points, 0.5)))
@@ -144,7 +150,7 @@ def _image(layers: list[Layer], dark: bool) -> np.ndarray:
     total = np.sum([layer.share for layer in layers], axis=0)
     tint = sum(layer.share[..., None] * np.array(to_rgb(layer.look.colour)) for layer in layers)
     tint = tint / np.maximum(total, 1e-9)[..., None]
-    strength = np.where(total > 0, 0.45 + 0.55 * np.minimum(total, 1), 0)[..., None]
+    strength = np.where(total > 0, FAINTEST + (1 - FAINTEST) * np.minimum(total, 1), 0)[..., None]
     return strength * tint + (1 - strength) * np.array(to_rgb(look("blocked", dark).colour))
 
 
@@ -224,8 +230,19 @@ def _wrapped(text: str, width: int) -> str:
     return text[:at] + "\n" + (rest if len(rest) <= width else rest[: width - 1] + "…")
 
 
-def _legend(drawn: Drawing, layers: list[Layer], lang: str, dark: bool) -> None:
-    handles: list[Any] = [_Swatch(layer.look) for layer in layers]
+def _over_the_matrix(drawn: Drawing, axes: Axes) -> None:
+    """Title and caption in the middle of the matrix, not of the page; a long one is moved until it is all on it."""
+    box = axes.get_window_extent()
+    for text in drawn.texts:
+        half = text.get_window_extent().width / 2 + 6
+        middle = np.clip((box.x0 + box.x1) / 2, half, max(half, drawn.bbox.width - half))
+        text.set_x(float(middle / drawn.bbox.width))
+
+
+def _legend(drawn: Drawing, layers: list[Layer], signs: bool, lang: str, dark: bool) -> None:
+    """What the colours are, with the signs that the cells carry."""
+    plain = {} if signs else {"mark": "plain"}
+    handles: list[Any] = [_Swatch(replace(layer.look, **plain)) for layer in layers]
     labels = [_legend_line(layer, lang) for layer in layers]
     handles.append(_Swatch(look("blocked", dark)))
     labels.append(word("figure.blocked", lang))
@@ -256,7 +273,7 @@ class _SwatchHandler(HandlerBase):
     ) -> list[Any]:  # fmt: skip
         side = min(width, height)
         corner = np.array([-xdescent, -ydescent])
-        edge = "#9aa4ae" if orig_handle.look.mark == "plain" else "none"
+        edge = "#9aa4ae" if not orig_handle.look.strokes else "none"
         artists: list[Any] = [Rectangle(tuple(corner), side, side, facecolor=orig_handle.look.colour, edgecolor=edge,
                                         linewidth=0.5, transform=trans)]
         if orig_handle.look.strokes:

@@ -15,7 +15,7 @@ from .palette import Look, look, looks_of
 __all__ = ["EXACT", "READABLE", "Layer", "counts_of", "difference", "parts_of", "shares_of", "square_of"]
 
 READABLE = 64            # up to so many rows and columns every cell is drawn on its own, with its mark and its label
-PIXELS = 256             # longer grids are gathered into at most so many squares a side
+PIXELS = 128             # longer grids are gathered into at most so many squares a side: a row of one is still seen
 EXACT = 4096**2          # up to so many cells each is asked for its reason; above, blocks are
 
 

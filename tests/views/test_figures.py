@@ -14,7 +14,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from PIL import Image
 
@@ -161,7 +161,7 @@ def test_long_grids_are_gathered_and_show_even_a_single_pair():
     assert max(picture.shape[:2]) <= 256
     assert np.allclose(picture[5, 5], rgb(LIGHT["blocked"]))
     size = 4096 // picture.shape[0]
-    strength = 0.45 + 0.55 / size               # one of `size` columns of the square is allowed
+    strength = 0.65 + 0.35 / size               # one of `size` columns of the square is allowed
     assert np.allclose(picture[9, 0], strength * rgb(LIGHT["global"]) + (1 - strength) * rgb(LIGHT["blocked"]))
     full = image_of(views.figure(P.full(), keys=500, queries=300))
     assert np.allclose(full, rgb(LIGHT["full"]))
@@ -169,6 +169,34 @@ def test_long_grids_are_gathered_and_show_even_a_single_pair():
     rows, columns = np.indices(causal.shape[:2])
     assert np.allclose(causal[columns > rows], rgb(LIGHT["blocked"]))
     assert np.allclose(causal[columns < rows], rgb(LIGHT["causal"]))
+
+
+def test_a_global_row_of_4096_is_seen():
+    """On paper: some points thick, and of a colour far from that of blocked pairs."""
+    drawn = views.figure(P.longformer(), queries=4096)
+    picture = image_of(drawn)
+    assert np.abs(picture[0, 90] - rgb(LIGHT["blocked"])).max() > 0.5
+    assert np.abs(picture[90, 0] - rgb(LIGHT["blocked"])).max() > 0.5
+    assert drawn.axes[0].get_window_extent().height / len(picture) * 72 / drawn.dpi > 2
+
+
+@pytest.mark.parametrize("keys", [16, 64, 65, 4096])
+def test_the_legend_shows_the_signs_that_the_cells_carry(keys):
+    drawn = views.figure(P.longformer(8), keys=keys)
+    marked = any(isinstance(each, LineCollection) for each in drawn.axes[0].collections)
+    in_legend = any(isinstance(each, LineCollection) for each in drawn.legends[0].findobj(LineCollection))
+    assert marked == in_legend == (keys <= 64)
+
+
+@pytest.mark.parametrize("title", [None, "A title so long that it would leave the page if it stood over the matrix"])
+def test_title_and_caption_stand_over_the_matrix(title):
+    drawn = views.figure(P.longformer(8), keys=64, title=title)
+    drawn.draw_without_rendering()
+    box = drawn.axes[0].get_window_extent()
+    for text in drawn.texts:
+        place = text.get_window_extent()
+        assert place.x0 >= 0 and place.x1 <= drawn.bbox.width
+        assert title or abs((place.x0 + place.x1) - (box.x0 + box.x1)) < 4
 
 
 def test_lengths_beyond_cells_are_drawn_by_blocks():
