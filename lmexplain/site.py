@@ -25,6 +25,7 @@ import lmexplain
 
 __all__ = ["Entry", "Room", "add_arguments", "page", "rooms", "run"]
 
+EMPHASIS = r"(?<![\w*(,])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"        # *so*, but neither *args nor 2 * 3 * 4
 TEMPLATE = Path(__file__).with_suffix(".html")
 
 
@@ -125,7 +126,8 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
     for name, member in vars(cls).items():
         function = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
         if not name.startswith("_") and (inspect.isfunction(function) or isinstance(member, property)):
-            if inspect.getdoc(function):
+            home = getattr(function, "__module__", cls.__module__)
+            if function.__doc__ and home.startswith("lmexplain"):       # its own: torch and matplotlib describe theirs
                 yield name, function
 
 
@@ -198,11 +200,28 @@ def page(reference: tuple[Room, ...]) -> str:
     """The rooms as one HTML page; every text of the package is escaped."""
     parts = {
         "version": html.escape(lmexplain.__version__),
-        "contents": "\n".join(f'<li><a href="#{room.anchor}">{room.path}</a></li>'
-                              for room in reference if room.entries),
+        "contents": _contents(reference),
         "rooms": "\n".join(_room_html(room) for room in reference),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], TEMPLATE.read_text(encoding="utf-8"))
+
+
+def _contents(reference: tuple[Room, ...]) -> str:
+    """The rooms as a list; what lies inside one is folded under it."""
+    lines = []
+    for room in reference:
+        inner = [each for each in reference if each.entries and each.path.startswith(f"{room.path}.")
+                 and each.path.count(".") > 1 and room.path.count(".") == 1]
+        if room.path.count(".") > 1 or not (room.entries or inner):
+            continue
+        within = "".join(f"<li>{_link(each)}</li>" for each in inner)
+        fold = f"<details><summary>inside</summary><ul>{within}</ul></details>" if inner else ""
+        lines.append(f"<li>{_link(room)}{fold}</li>")
+    return "\n".join(lines)
+
+
+def _link(room: Room) -> str:
+    return f'<a href="#{room.anchor}">{room.path}</a>'
 
 
 def _room_html(room: Room) -> str:
@@ -237,4 +256,8 @@ def _block(block: str) -> str:
 
 def _inline(text: str) -> str:
     escaped = html.escape(re.sub(r"::$", ":", text))
-    return re.sub(r"(`{1,2})([^`]+)\1", r"<code>\2</code>", escaped)
+    pieces = re.split(r"(`{1,2})([^`]+)\1", escaped)           # text, quotes, code, text, …
+    pieces[0::3] = [re.sub(EMPHASIS, r"<em>\1</em>", piece) for piece in pieces[0::3]]
+    pieces[1::3] = ["<code>"] * len(pieces[1::3])
+    pieces[2::3] = [f"{code}</code>" for code in pieces[2::3]]
+    return "".join(pieces)

@@ -42,6 +42,19 @@ def test_links_lead_somewhere():
     assert targets - set(re.findall(r'id="([^"]+)"', PAGE)) == set()
 
 
+def test_the_contents_fold_what_is_inside_a_room():
+    contents = re.search(r"<ul>(.*?)</nav>", PAGE, re.DOTALL)[1]
+    open_ = re.sub(r"<details>.*?</details>", "", contents)
+    assert 'href="#module-lmexplain.patterns"' in open_ and "lmexplain.patterns.place" not in open_
+    for room in ROOMS.values():
+        assert (f'href="#{room.anchor}"' in contents) or not room.entries
+
+
+def test_no_example_is_cut_and_no_description_borrowed():
+    assert "pre { white-space: pre-wrap" in PAGE
+    assert "recipe for forward pass" not in PAGE and "agg_filter" not in PAGE
+
+
 def test_the_page_is_the_same_each_time():
     assert site.page(site.rooms()) == PAGE
     assert " at 0x" not in PAGE
@@ -52,6 +65,8 @@ def test_the_page_is_the_same_each_time():
     ("One.\n\nTwo\nlines.", "<p>One.</p>\n<p>Two lines.</p>"),
     ("As in::\n\n    x = '</script>'", "<p>As in:</p>\n<pre>x = &#x27;&lt;/script&gt;&#x27;</pre>"),
     ("Like this:\n    y = 1\n    z = 2", "<p>Like this:</p><pre>y = 1\nz = 2</pre>"),
+    ("This is *the next* one, `*not*` this.", "<p>This is <em>the next</em> one, <code>*not*</code> this.</p>"),
+    ("(*lead, T) and *args, **kwargs, 2 * 3 * 4.", "<p>(*lead, T) and *args, **kwargs, 2 * 3 * 4.</p>"),
     (">>> 1 + 1\n2", "<pre>&gt;&gt;&gt; 1 + 1\n2</pre>"),
     ("- one\n- two\n  more", "<ul><li>one</li><li>two\n  more</li></ul>"),
     ("", ""),

@@ -64,6 +64,19 @@ def test_nothing_overflows(page_offline, name, width):
         page.locator(".lm-switch").click()
 
 
+@pytest.mark.parametrize("styled", [True, False])
+def test_code_scrolls_sideways_and_is_never_broken(page_offline, styled):
+    """Where the page around it breaks the lines of code, as JupyterLab's does, and also strips our style sheet."""
+    page_offline.set_viewport_size({"width": 740, "height": 800})
+    page = shown(page_offline, study.source(window(4)))
+    if not styled:
+        page.evaluate("document.querySelectorAll('style').forEach(style => style.remove())")
+    page.add_style_tag(content="div pre{white-space:pre-wrap;word-break:break-all;line-height:20px}")
+    code = page.locator("pre").first
+    assert code.evaluate("pre => getComputedStyle(pre.firstElementChild).whiteSpace") == "pre"
+    assert code.evaluate("pre => pre.scrollWidth > pre.clientWidth")
+
+
 def test_chinese_is_drawn_with_the_glyphs_that_the_card_brings(page_offline):
     page = shown(page_offline, study.ask("B09", lang="zh"))
     loaded = page.evaluate("document.fonts.ready.then(() => [...document.fonts].map(font => font.status))")
