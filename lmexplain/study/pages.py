@@ -26,7 +26,8 @@ COLOURS = {"correct": "#009E73", "imprecise": "#E69F00", "wrong": "#D55E00", "de
 HTML_LANG = {"en": "en", "zh": "zh-Hans"}
 KEYS = 'data-lm-suppress-shortcuts="true"'  # JupyterLab would take the letters typed while a control has the focus
 SCROLLS = f'tabindex="0" {KEYS}'  # what scrolls sideways can be scrolled by keys
-UNBROKEN = f'{SCROLLS} style="white-space:pre;overflow:auto"'  # also where the style sheet has been stripped
+WHOLE_LINES = 'style="white-space:pre"'  # also where the style sheet is stripped, and JupyterLab's breaks words
+UNBROKEN = f'{SCROLLS} style="white-space:pre;overflow:auto"'
 
 STYLE = """
 .lm-study{max-width:52rem;line-height:1.6;margin:.6em 0;overflow-wrap:anywhere}
@@ -169,9 +170,9 @@ def code(text: str) -> str:
         from pygments.formatters import HtmlFormatter
         from pygments.lexers import PythonLexer
     except ImportError:  # it comes with IPython; without it the text stands plain
-        return f"<pre {UNBROKEN}><code>{escape(text)}</code></pre>"
+        return f"<pre {UNBROKEN}><code {WHOLE_LINES}>{escape(text)}</code></pre>"
     coloured = highlight(text, PythonLexer(), HtmlFormatter(nowrap=True))
-    return f'<div class="highlight"><pre {UNBROKEN}><code>{coloured}</code></pre></div>'
+    return f'<div class="highlight"><pre {UNBROKEN}><code {WHOLE_LINES}>{coloured}</code></pre></div>'
 
 
 def evidence_line(evidence: tuple[Evidence, ...], lang: str) -> str:

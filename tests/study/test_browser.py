@@ -71,7 +71,7 @@ def test_code_scrolls_sideways_and_is_never_broken(page_offline, styled):
     page = shown(page_offline, study.source(window(4)))
     if not styled:
         page.evaluate("document.querySelectorAll('style').forEach(style => style.remove())")
-    page.add_style_tag(content="div pre{white-space:pre-wrap;word-break:break-all;line-height:20px}")
+    page.add_style_tag(content="div pre,div pre code{white-space:pre-wrap;word-break:break-all}")
     code = page.locator("pre").first
     assert code.evaluate("pre => getComputedStyle(pre.firstElementChild).whiteSpace") == "pre"
     assert code.evaluate("pre => pre.scrollWidth > pre.clientWidth")
