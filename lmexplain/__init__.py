@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"{__name__}.checkpoints"), name)
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"lmexplain has no {name!r}; it offers {', '.join(__all__[1:])}.")
+    raise AttributeError(f"lmexplain has no {name!r}; it offers {', '.join(__all__[1:])}")
 
 
 def __dir__() -> list[str]:

@@ -87,7 +87,7 @@ def _refuse_other_addresses(rest: Sequence[str]) -> str | None:
     if address is not None and address not in HERE_ONLY:
         raise ValueError(
             f"`lmexplain lab` serves this machine only, so --ip {address or '(empty)'} is refused "
-            f"(allowed: {', '.join(HERE_ONLY)}); to reach it from elsewhere, forward its port through SSH."
+            f"(allowed: {', '.join(HERE_ONLY)}); to reach it from elsewhere, forward its port through SSH"
         )
     return address
 
@@ -108,7 +108,7 @@ def refuse_open_server(server: Any) -> None:
     if names:
         raise ValueError(
             f"`lmexplain lab` serves this machine only, and only with a token, but Jupyter is set otherwise: "
-            f"{', '.join(names)}; leave that setting out, or start `jupyter lab` yourself."
+            f"{', '.join(names)}; leave that setting out, or start `jupyter lab` yourself"
         )
 
 
@@ -121,7 +121,7 @@ def _chapter(root: Path, wanted: str) -> str:
         if path.name == Path(wanted).name or path.stem == wanted or (number and path.name.startswith(f"{number}_")):
             return path.relative_to(root).as_posix()
     names = ", ".join(path.stem for path in chapters) or "none"
-    raise ValueError(f"There is no chapter {wanted!r} in {folder}; there is: {names}.")
+    raise ValueError(f"there is no chapter {wanted!r} in {folder}; there is: {names}")
 
 
 def register_kernel() -> str:
@@ -181,7 +181,7 @@ def copy_course(folder: Path) -> Copied:
     written, and every file is put in place at once: a kill at any moment leaves each file old or new, and known.
     """
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file, so the course cannot be copied there; name a folder with --folder.")
+        raise ValueError(f"{folder} is a file, so the course cannot be copied there; name a folder with --folder")
     folder.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
 

@@ -34,6 +34,6 @@ def _folder(name: str) -> Path:
     if not folder.is_dir():
         raise FileNotFoundError(
             f"lmexplain finds no folder {str(folder)!r}: this installation is incomplete; "
-            "install again with `pip install --force-reinstall --no-deps lmexplain`, or work in a clone."
+            "install again with `pip install --force-reinstall --no-deps lmexplain`, or work in a clone"
         )
     return folder

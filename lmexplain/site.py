@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write `reference.html` into the folder and say where it is."""
     if args.out.exists() and not args.out.is_dir():
-        raise ValueError(f"--out {args.out} is a file; name a folder.")
+        raise ValueError(f"--out {args.out} is a file; name a folder")
     args.out.mkdir(parents=True, exist_ok=True)
     target = args.out / "reference.html"
     target.write_text(page(rooms()), encoding="utf-8", newline="\n")

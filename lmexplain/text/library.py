@@ -57,7 +57,7 @@ class Corpus:
         if lang == "zh":
             facts = f"{count} 篇文档，{size:,} 个字符，语言：{self.language}"
             return f"{self.name}：{self.about_zh}\n{facts}\n许可证：{self.licence}\n{self.credit}\n来源：{self.source}"
-        raise ValueError(f"lang is {lang!r}, but a corpus is described in 'en' or 'zh'.")
+        raise ValueError(f"lang is {lang!r}, but a corpus is described in 'en' or 'zh'; choose one")
 
     def __str__(self) -> str:
         return self.describe()
@@ -80,10 +80,10 @@ def corpus(name: str) -> Corpus:
     entry, path = entries[name], data_dir() / f"{name}.jsonl"
     restore = f"get it back with `git restore data/{path.name}` in a clone, or install lmexplain again"
     if not path.is_file():
-        raise FileNotFoundError(f"The corpus {name!r} should be at {path}, where nothing is; {restore}.")
+        raise FileNotFoundError(f"the corpus {name!r} should be at {path}, where nothing is; {restore}")
     data = path.read_bytes()
     if (found := hashlib.sha256(data).hexdigest()) != entry["sha256"]:
-        raise ValueError(f"{path} has the SHA-256 {found}, but corpora.yaml says {entry['sha256']}; {restore}.")
+        raise ValueError(f"{path} has the SHA-256 {found}, but corpora.yaml says {entry['sha256']}; {restore}")
     lines = data.decode("utf-8").split("\n")  # not splitlines(), which also cuts at U+2028 inside a text
     documents = tuple(Document(**json.loads(line)) for line in lines if line)
     source = "{package} {version} ({registry}), {url}".format(**entry["source"])
@@ -98,4 +98,4 @@ def _entries() -> dict[str, dict[str, Any]]:
 def _unknown(what: str, name: object, known: dict[str, Any]) -> str:
     near = " or ".join(map(repr, get_close_matches(str(name).lower(), known, n=3, cutoff=0.5)))
     hint = f"; did you mean {near}? The" if near else "; the"
-    return f"There is no {what} called {name!r}{hint} names are {', '.join(map(repr, known))}."
+    return f"there is no {what} called {name!r}{hint} names are {', '.join(map(repr, known))}"

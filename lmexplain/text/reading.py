@@ -61,15 +61,15 @@ def read(text: str, limit: int | None = None) -> Encoding:
     below 1.
     """
     if not isinstance(text, str):
-        raise TypeError(f"read() takes a str, not {type(text).__name__}; decode bytes first: data.decode('utf-8').")
+        raise TypeError(f"read() takes a str, not {type(text).__name__}; decode bytes first: data.decode('utf-8')")
     if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise ValueError(f"limit is {limit!r}, but must be a whole number from 1 on; leave it out to keep all tokens.")
+        raise ValueError(f"limit is {limit!r}, but must be a whole number from 1 on; leave it out to keep all tokens")
     if half := _HALF_PAIR.search(text):
         raise ValueError(
-            f"The text holds half a surrogate pair, U+{ord(half[0]):04X} at position {half.start()}, which is no "
-            "character; mend it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')."
+            f"the text holds half a surrogate pair, U+{ord(half[0]):04X} at position {half.start()}, which is no "
+            "character; mend it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
         )
     found = list(islice(_TOKEN.finditer(text), limit))
     if not found:
-        raise ValueError(f"The text {reprlib.repr(text)} holds no token; give at least one visible character.")
+        raise ValueError(f"the text {reprlib.repr(text)} holds no token; give at least one visible character")
     return Encoding(text, tuple(m[0] for m in found), tuple(m.span() for m in found))

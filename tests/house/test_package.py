@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +70,19 @@ print(*sorted(data))
     run = python(code, MPLBACKEND="Agg")
     assert run.returncode == 0, run.stderr
     assert {"image/png", "text/html", "text/plain"} <= set(run.stdout.split())
+
+
+def test_errors_are_written_in_one_style():
+    """What is raised begins small (a name may be large) and ends without a full stop, as the command line prints it."""
+    odd = []
+    for path in sorted(Path(lmexplain.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+                said = node.exc.args[0]
+                pieces = said.values if isinstance(said, ast.JoinedStr) else [said]
+                first, last = pieces[0], pieces[-1]
+                if isinstance(last, ast.Constant) and str(last.value).endswith("."):
+                    odd.append(f"{path.name}:{node.lineno} ends with a full stop")
+                if isinstance(first, ast.Constant) and re.match(r"(There|The|This|No|It|A|An) ", str(first.value)):
+                    odd.append(f"{path.name}:{node.lineno} begins with a capital")
+    assert not odd, "\n".join(odd)

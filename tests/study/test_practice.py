@@ -22,6 +22,7 @@ from lmexplain.patterns import (
 )
 from lmexplain.resources import notebooks_dir
 from lmexplain.study import chapter14
+from lmexplain.study.data import find_question
 from lmexplain.study.practice import exercises, from_rule
 
 MISTAKES = [(id, name) for id, exercise in exercises().items() for name in exercise.code.mistakes]
@@ -195,3 +196,19 @@ def test_hints_and_solution_are_hidden(lang, task):
     assert "longformer_for_qa" in page and "longformer_for_qa" not in before
     assert exercise.hints[0].of(lang).split("`")[0] not in before
     assert task in repr(exercise) and "longformer_for_qa" not in repr(exercise)
+
+
+def test_the_traps_say_the_same_in_both_languages_and_agree_with_the_answers():
+    """Each trap stands in a paragraph of either language with the same numbers and formulas."""
+    (chapter,) = notebooks_dir().glob("14_*.ipynb")
+    texts = ["".join(cell["source"]) for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]]
+    traps = [text for text in texts if re.search(r"^\*\*.+[.?。？]\*\*", text, re.MULTILINE)][-4:]
+    for trap in traps:
+        english, chinese = trap.split("\n\n")[-2:]
+        assert len(chinese) > 0.25 * len(english), english
+        for each in (r"\b\d{2,}\b", r"`[^`]+`", r"\(w/2\)"):
+            found = [set(re.findall(each, text, re.ASCII)) for text in (english, chinese)]
+            assert found[0] == found[1], english
+    assert "authors' own configuration lists 256" in traps[0] and "other libraries list 512" in traps[0]
+    said = " ".join(find_question("B09").trap.text.en.split())
+    assert "authors' configuration lists 256, other libraries list 512" in said

@@ -13,7 +13,7 @@ from lmexplain.study import pages
 
 def text_of(shown) -> str:
     """The program in a page, tags taken away."""
-    inside = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", shown._repr_mimebundle_()["text/html"], re.DOTALL)[1]
+    inside = re.search(r"<pre[^>]*><code[^>]*>(.*?)</code></pre>", shown._repr_mimebundle_()["text/html"], re.DOTALL)[1]
     return html.unescape(re.sub(r"<[^>]+>", "", inside)).strip()
 
 
