@@ -90,3 +90,15 @@ def test_an_unknown_key_is_named_with_the_file_to_add_it_to(ask):
 def test_an_unknown_language_is_named_with_the_known_ones(ask):
     with pytest.raises(ValueError, match="'fr'.*'en', 'zh'"):
         ask()
+
+
+def test_a_number_that_may_be_one_stands_before_no_plural():
+    """"After 1 layers" is no English: such a sentence has its number behind a colon."""
+    assert [key for key, text in words("en").items() if "{layers} layers" in text] == []
+
+
+def test_no_space_stands_beside_a_full_width_mark():
+    """In Chinese; also where a place and its token are put into a sentence."""
+    token = word("explorer.token", "zh", token="在", place=0)
+    texts = [*words("zh").values(), word("explorer.predict.ask", "zh", query=token)]
+    assert [text for text in texts if re.search("[（）：；，。、] | [（）：；，。、]", text)] == []
