@@ -84,6 +84,7 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
 
 def _joined(found: list[tuple[Place, Tensor]]) -> Tensor:
     whole = torch.cat([piece for _, piece in sorted(found, key=lambda x: x[0].part)])
+    whole = whole[None] if found[0][0].row else whole
     return (whole.mT if found[0][0].transpose and whole.dim() == 2 else whole).contiguous()
 
 

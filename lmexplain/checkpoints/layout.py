@@ -22,12 +22,14 @@ class Theirs(NamedTuple):
 
     transpose: weights are (in, out), as GPT-2's convolutions of width 1 keep them.
     part, of: ours is the part-th of `of` equal pieces, joined along the outputs (query, key, value).
+    row: a bias that is kept as a matrix of one row.
     """
 
     path: str
     transpose: bool = False
     part: int = 0
     of: int = 1
+    row: bool = False
 
 
 class Place(NamedTuple):
@@ -37,15 +39,17 @@ class Place(NamedTuple):
     transpose: bool = False
     part: int = 0
     of: int = 1
+    row: bool = False
 
     def ours(self, theirs: Tensor) -> Tensor:
         """The published tensor as ours."""
-        theirs = theirs.mT if self.transpose and theirs.dim() == 2 else theirs
+        theirs = theirs.mT if self.transpose and theirs.dim() == 2 else theirs[0] if self.row else theirs
         return theirs.chunk(self.of)[self.part]
 
     def shape(self, ours: Iterable[int]) -> tuple[int, ...]:
         """The shape that the published tensor of ours has."""
         whole = (next(iter(ours)) * self.of, *tuple(ours)[1:])
+        whole = (1, *whole) if self.row else whole
         return whole[::-1] if self.transpose else whole
 
 
@@ -69,6 +73,14 @@ class Layout:
     """Architectures that do not end in For<head>: head to ending ("LMHeadModel"; "Model" is none)."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Fields of the configuration with another name there: ours to theirs."""
+    older: Mapping[str, str] = field(default_factory=dict)
+    """Names in older files to those of today."""
+    values: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    """Fields whose values are called otherwise there: ours to theirs."""
+    repeated: Mapping[str, str] = field(default_factory=dict)
+    """Published fields that must equal another one."""
+    implied: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of ours that no such file states: what they all mean."""
     fixed: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Published fields that change what is computed, with the values that this model has."""
     tied: Mapping[str, str] = field(default_factory=dict)
@@ -108,22 +120,36 @@ class Layout:
 
     def read_config(self, published: Mapping[str, Any]) -> Config:
         """Raises ValueError where the file asks for what this model does not have."""
+        published = {self.older.get(name, name): value for name, value in published.items()}
         published = {**self.absent, **published}
-        for name, values in self.fixed.items():
+        alike = {second: (published.get(first),) for second, first in self.repeated.items()}
+        for name, values in {**self.fixed, **alike}.items():
             if name in published and published[name] not in values:
                 raise ValueError(
                     f"config.json says {name}={published[name]!r}; lmexplain's {self.architecture} knows "
                     f"{' or '.join(map(repr, values))}"
                 )
         known = {f.name: self.names.get(f.name, f.name) for f in fields(self.config)}
-        given = {ours: published[theirs] for ours, theirs in known.items() if theirs in published}
+        given = {**self.implied, **{ours: published[theirs] for ours, theirs in known.items() if theirs in published}}
+        for name in self.values.keys() & given.keys():
+            given[name] = {theirs: ours for ours, theirs in self.values[name].items()}.get(given[name], given[name])
         if "num_labels" not in given and published.get("id2label"):
             given["num_labels"] = len(published["id2label"])
         return self.config(**given)
 
     def write_config(self, config: Config, head: str | None) -> dict[str, Any]:
-        """What config.json says of this model."""
-        values = {self.names.get(f.name, f.name): getattr(config, f.name) for f in fields(config)}
+        """What config.json says of this model. Raises ValueError where it can not say it."""
+        ours = {f.name: getattr(config, f.name) for f in fields(config)}
+        means = {**{name: (value,) for name, value in self.implied.items()}, **self.values}
+        for name, choice in means.items():
+            if ours[name] not in choice:
+                raise ValueError(
+                    f"{name} is {ours[name]!r}; a folder of {self.architecture} can only say "
+                    f"{' or '.join(map(repr, choice))}: torch.save the model's state_dict() instead"
+                )
+        ours |= {name: theirs[ours[name]] for name, theirs in self.values.items()}
+        values = {self.names.get(name, name): value for name, value in ours.items() if name not in self.implied}
+        values |= {second: values[first] for second, first in self.repeated.items()}
         classes = values.pop("num_labels")
         labels = {str(i): f"LABEL_{i}" for i in range(classes)}
         return {

@@ -11,16 +11,18 @@ from .bert import BERT
 from .ernie import ERNIE, ERNIE2
 from .gpt import GPT, GPT2
 from .layout import Layout
+from .marian import MARIAN
 from .mt_dnn import MT_DNN
 from .roberta import ROBERTA, XLM_ROBERTA
 from .spanbert import SPANBERT
 from .theseus import THESEUS
 from .unilm import UNILM
+from .xlm import XLM
 
 __all__ = ["LAYOUTS", "VARIANTS", "layout_meant", "layout_of"]
 
 LAYOUTS: dict[str, Layout] = {
-    layout.model_type: layout for layout in (GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, XLM_ROBERTA)
+    layout.model_type: layout for layout in (MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, XLM, XLM_ROBERTA)
 }  # fmt: skip
 
 #: Models whose folders say another's `model_type`: `load(folder, model=…)` asks for them, or a field of config.json.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -34,9 +34,17 @@ class Run:
         cached = next(self.past, None)
         if cached is not None:
             k, v = torch.cat([cached[0], k], dim=2), torch.cat([cached[1], v], dim=2)
+        return self.keep((k, v))
+
+    def once(self, make: Callable[[], KeyValue]) -> KeyValue:
+        """Keys and values that do not grow (an encoder's): the cached ones, made where there are none yet."""
+        cached = next(self.past, None)
+        return self.keep(make() if cached is None else cached)
+
+    def keep(self, pair: KeyValue) -> KeyValue:
         if self.present is not None:
-            self.present.append((k, v))
-        return k, v
+            self.present.append(pair)
+        return pair
 
 
 class MultiHeadAttention(nn.Module):
@@ -53,11 +61,13 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, grid: Grid, run: Run | None = None, memory: Tensor | None = None) -> Tensor:
         """x (B, T, H) -> (B, T, H). Keys and values come from `memory` (B, S, H), an encoder's states, else from x."""
         run = run or Run()
-        source = x if memory is None else memory
-        q, k, v = self.split(self.query(x)), self.split(self.key(source)), self.split(self.value(source))
-        if memory is None:
-            k, v = run.extend(k, v)
+        q = self.split(self.query(x))
+        k, v = run.extend(*self.keys(x)) if memory is None else run.once(lambda: self.keys(memory))
         return self.output(self.merge(self.attend(q, k, v, grid, run)))
+
+    def keys(self, source: Tensor) -> KeyValue:
+        """(B, S, H) -> keys and values (B, N, S, D)."""
+        return self.split(self.key(source)), self.split(self.value(source))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, grid: Grid, run: Run) -> Tensor:
         """q (B, N, T, D), k and v (B, N, S, D) -> (B, N, T, D)."""

@@ -25,6 +25,7 @@ __all__ = [
     "MultipleChoice",
     "NextSentence",
     "Pooler",
+    "Prediction",
     "PreTraining",
     "QuestionAnswering",
     "SequenceClassification",
@@ -92,6 +93,24 @@ class CausalLM(Head):
         return replace(output, logits=logits, loss=_token_loss(logits[:, : logits.shape[1] - 1], shifted))
 
 
+class Prediction(Head):
+    """h E^T + c: the token of each position itself; labels (B, T) stand where they are predicted, nothing is shifted.
+
+    smoothing: in training, the share of each target that goes to the whole vocabulary alike (Szegedy et al. 2016, 7).
+    """
+
+    def __init__(self, table: nn.Embedding, bias: bool = True, tied: bool = True, smoothing: float = 0.0) -> None:
+        super().__init__()
+        V, H = table.weight.shape
+        self.decoder, self.smoothing = nn.Linear(H, V, bias), smoothing
+        if tied:
+            self.decoder.weight = table.weight
+
+    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
+        logits = self.decoder(output.last_hidden_state)
+        return replace(output, logits=logits, loss=_token_loss(logits, labels, self.smoothing * self.training))
+
+
 class NextSentence(Head):
     """W h_pooled + b: class 0 is *the next sentence*, class 1 a random one; labels (B,)."""
 
@@ -139,8 +158,12 @@ class SequenceClassification(Head):
         super().__init__()
         self.dropout, self.dense = nn.Dropout(dropout), nn.Linear(hidden, classes)
 
+    def summary(self, output: Output) -> Tensor | None:
+        """(B, H): what the sentence is judged by."""
+        return output.pooler_output
+
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
-        logits = self.dense(self.dropout(output.pooler_output))
+        logits = self.dense(self.dropout(self.summary(output)))
         return replace(output, logits=logits, loss=_class_loss(logits, labels))
 
 
@@ -231,12 +254,12 @@ class QuestionAnswering(Head):
         return replace(output, start_logits=start, end_logits=end, loss=loss)
 
 
-def _token_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
+def _token_loss(logits: Tensor, labels: Tensor | None, smoothing: float = 0.0) -> Tensor | None:
     """Mean cross-entropy over the targets of (…, V)."""
     if labels is None:
         return None
     _check_labels(labels, logits.shape[:-1], logits.shape[-1])
-    return F.cross_entropy(logits.flatten(0, -2).float(), labels.flatten().long())
+    return F.cross_entropy(logits.flatten(0, -2).float(), labels.flatten().long(), label_smoothing=smoothing)
 
 
 def _class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:

@@ -45,6 +45,8 @@ class Output:
     """L grids, bottom to top: who attended to whom."""
     cross_attentions: tuple[Tensor, ...] | None = None
     """L tensors (B, N, T, S): a decoder's weights over the encoder's states."""
+    cross_grids: tuple[Grid, ...] = ()
+    """L grids, bottom to top: which of the encoder's states a decoder attended to."""
     encoder: Output | None = None
     """The encoder's own pass, of a model that has one beside its decoder."""
     replaced: tuple[bool, ...] | None = None

@@ -15,7 +15,9 @@ from .mt_dnn import MtDnn, MtDnnConfig
 from .roberta import Roberta, RobertaConfig
 from .spanbert import SpanBert, SpanBertConfig
 from .theseus import Theseus, TheseusConfig
+from .transformer import Transformer, TransformerConfig
 from .unilm import UniLm, UniLmConfig
+from .xlm import Xlm, XlmConfig
 from .xlm_roberta import XlmRoberta, XlmRobertaConfig
 
 __all__ = [
@@ -42,8 +44,12 @@ __all__ = [
     "SpanBertConfig",
     "Theseus",
     "TheseusConfig",
+    "Transformer",
+    "TransformerConfig",
     "UniLm",
     "UniLmConfig",
+    "Xlm",
+    "XlmConfig",
     "XlmRoberta",
     "XlmRobertaConfig",
     "generate",
@@ -52,6 +58,7 @@ __all__ = [
 
 #: The models by name, in the order of the course.
 MODELS: dict[str, type[Model]] = {
+    "transformer": Transformer,
     "gpt": Gpt,
     "gpt2": Gpt2,
     "bert": Bert,
@@ -62,6 +69,7 @@ MODELS: dict[str, type[Model]] = {
     "spanbert": SpanBert,
     "roberta": Roberta,
     "albert": Albert,
+    "xlm": Xlm,
     "xlm-roberta": XlmRoberta,
     "theseus": Theseus,
 }

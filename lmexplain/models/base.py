@@ -134,11 +134,12 @@ class Model(nn.Module):
 
     def grids(
         self, queries: int, keys: int | None = None, real: Tensor | None = None,
-        pattern: Pattern | Sequence[Pattern] | None = None,
+        pattern: Pattern | Sequence[Pattern] | None = None, *, cross: bool = False,
     ) -> tuple[Grid, ...]:  # fmt: skip
         """A grid for each layer, bottom to top: `pattern`, one for all layers or one for each, else the model's own.
 
-        `real` (B, S), True at real tokens, closes the padding's keys.
+        `real` (B, S), True at real tokens, closes the padding's keys. `cross`: keys of another sequence, which have no
+        distance to the queries.
         """
         L = len(self.stack())
         own = self.pattern() if pattern is None else pattern
@@ -146,10 +147,11 @@ class Model(nn.Module):
         if len(patterns) != L:
             raise ValueError(f"{len(patterns)} patterns for {L} layers; give one, or one for each layer")
         closed = None if real is None else padding(real)
+        lengths = {"queries": queries, "keys": keys, **({"start": None} if cross else {})}
         made: dict[int, Grid] = {}              # layers of one pattern share its grid
         for p in patterns:
             if id(p) not in made:
-                made[id(p)] = (p if closed is None else p & closed).at(queries, keys)
+                made[id(p)] = (p if closed is None else p & closed).at(**lengths)
         return tuple(made[id(p)] for p in patterns)
 
     # ── one pass ──────────────────────────────────────────────────────────────────────────────────────────────────

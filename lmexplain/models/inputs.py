@@ -15,15 +15,18 @@ from ..layers import KeyValue
 __all__ = ["cached_length", "check_ids", "real_tokens", "shape_of"]
 
 
-def shape_of(input_ids: Tensor | None, inputs_embeds: Tensor | None, hidden: int) -> tuple[int, int]:
-    """(B, T) of exactly one of `input_ids` (B, T) and `inputs_embeds` (B, T, hidden)."""
+def shape_of(
+    input_ids: Tensor | None, inputs_embeds: Tensor | None, hidden: int, before: str = ""
+) -> tuple[int, int]:  # fmt: skip
+    """(B, T) of exactly one of `input_ids` (B, T) and `inputs_embeds` (B, T, hidden). before: "decoder_", or none."""
+    ids, embeds = f"{before}input_ids", f"{before}inputs_embeds"
     given = [x for x in (input_ids, inputs_embeds) if x is not None]
     if len(given) != 1:
-        raise ValueError(f"{'both' if given else 'neither'} of input_ids and inputs_embeds given; give exactly one")
+        raise ValueError(f"{'both' if given else 'neither'} of {ids} and {embeds} given; give exactly one")
     (x,) = given
     if x.dim() != (2 if input_ids is not None else 3) or (inputs_embeds is not None and x.shape[2] != hidden):
         raise ValueError(
-            f"{'input_ids' if input_ids is not None else 'inputs_embeds'} has shape {tuple(x.shape)}; give "
+            f"{ids if input_ids is not None else embeds} has shape {tuple(x.shape)}; give "
             f"{'(batch, length)' if input_ids is not None else f'(batch, length, {hidden})'}"
         )
     if not x.numel():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,8 @@ class Case:
     """Parameters of the reference that no output depends on."""
     cached: bool = False
     """Whether the model keeps keys and values, so that a sequence may come in pieces."""
+    computed: tuple[str, ...] = ()
+    """Tables that the reference computes, but asks its files for."""
 
     def __str__(self) -> str:
         return self.name
@@ -47,6 +49,8 @@ def drawn(model: nn.Module, seed: int = 0) -> nn.Module:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
+            if not parameter.requires_grad:             # a computed table
+                continue
             noise = torch.randn(parameter.shape, generator=generator) * (0.3 if parameter.dim() > 1 else 0.2)
             is_norm = parameter.dim() == 1 and name.endswith("weight")
             parameter.copy_(1 + noise if is_norm else noise)
@@ -136,22 +140,38 @@ def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:
             assert getattr(ours, name) is not None, name
             tokens = where if found.dim() >= 2 and where is not None and found.shape[:2] == where.shape else None
             worst = max(worst, close(getattr(ours, name), found, name, tokens))
-    assert len(ours.hidden_states) == len(theirs.hidden_states)
-    for i, (a, b) in enumerate(zip(ours.hidden_states, theirs.hidden_states, strict=True)):
-        worst = max(worst, close(a, b, f"hidden_states[{i}]", where))
-    assert len(ours.attentions) == len(theirs.attentions)
-    for i, (a, b) in enumerate(zip(ours.attentions, theirs.attentions, strict=True)):
-        rows = None if where is None else where[:, None, :].expand(a.shape[:3])
-        worst = max(worst, close(a, b, f"attentions[{i}]", rows))
+    if not hasattr(theirs, "decoder_hidden_states"):
+        return max(worst, same_layers(ours, where, hidden_states=theirs.hidden_states, attentions=theirs.attentions))
+    encoder = {"hidden_states": theirs.encoder_hidden_states, "attentions": theirs.encoder_attentions}
+    decoder = {"hidden_states": theirs.decoder_hidden_states, "attentions": theirs.decoder_attentions}
+    worst = max(worst, same_layers(ours.encoder, None, **encoder))
+    return max(worst, same_layers(ours, where, **decoder, cross_attentions=theirs.cross_attentions))
+
+
+def states_of(output: Any) -> tuple[Tensor, ...]:
+    """The hidden states of an output, of its decoder where there are two stacks."""
+    return getattr(output, "decoder_hidden_states", None) or output.hidden_states
+
+
+def same_layers(ours: Any, where: Tensor | None, **theirs: Sequence[Tensor]) -> float:
+    """What the layers made, one after the other: states (B, T, H), weights (B, N, T, S)."""
+    worst = 0.0
+    for name, expected in theirs.items():
+        for i, (a, b) in enumerate(zip(getattr(ours, name), expected, strict=True)):
+            rows = where if where is None or a.dim() == 3 else where[:, None, :].expand(a.shape[:3])
+            worst = max(worst, close(a, b, f"{name}[{i}]", rows))
     return worst
 
 
 def same_gradients(ours: Model, theirs: nn.Module) -> float:
-    """Every parameter's gradient, under its published name."""
-    places, expected = layout_of(type(ours)).places(ours), dict(theirs.named_parameters(remove_duplicate=False))
-    worst = 0.0
+    """Every parameter's gradient, under its published name; what the reference holds fixed has none there."""
+    layout = layout_of(type(ours))
+    places, expected, worst = layout.places(ours), dict(theirs.named_parameters(remove_duplicate=False)), 0.0
+    held = {name for name, _ in theirs.named_buffers()}
     for name, parameter in ours.named_parameters():
         place = places[name]
+        if place.key in held:
+            continue
         theirs_grad = expected[place.key].grad
         assert (parameter.grad is None) == (theirs_grad is None), f"gradient of {name}"
         if parameter.grad is not None and theirs_grad is not None:
