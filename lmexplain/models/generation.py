@@ -1,13 +1,17 @@
-"""Text from a causal model, token by token: greedy, or sampled from a generator of one's own."""
+"""Text from a causal model or a decoder, token by token: greedy, or sampled from a generator of one's own."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..layers import CausalLM
+from ..layers import CausalLM, Output
 from .base import Model
 from .inputs import check_ids, real_tokens, shape_of
+from .transformer import Transformer
 
 __all__ = ["generate", "positions"]
 
@@ -26,6 +30,8 @@ def generate(
 ) -> Tensor:  # fmt: skip
     """Prompts (B, T), padded on the left -> (B, T + at most `max_new_tokens`), the prompts and what follows them.
 
+    To a model with an encoder they are sources (B, S), padded on either side -> (B, 1 + at most `max_new_tokens`), the
+    start token and the target.
     Greedy: the likeliest token each time. `do_sample`: drawn with `generator` from softmax(logits / temperature), of
     the `top_k` likeliest tokens, and of the fewest that hold `top_p` of the probability.
     A row ends at `eos_token_id`, and is then filled with `pad_token_id` (where not given: the model's, else
@@ -34,19 +40,22 @@ def generate(
     Raises ValueError before any compute, where the text would outgrow the position table among others.
     """
     config = model.config
-    B, T = shape = shape_of(input_ids, None, 0)
+    B, _ = shape = shape_of(input_ids, None, 0)
     check_ids("input_ids", input_ids, config.vocab_size, shape, "encode the text with the model's own vocabulary")
     real = real_tokens(attention_mask, shape)
-    real = torch.ones_like(input_ids, dtype=torch.bool) if real is None else real
+    beside = isinstance(model, Transformer)
+    tokens = input_ids.new_full((B, 1), config.decoder_start_token_id).long() if beside else input_ids.long()
+    real = torch.ones_like(tokens, dtype=torch.bool) if real is None or beside else real
     _check(model, real, max_new_tokens, eos_token_id)
     _check_sampling(do_sample, temperature, top_k, top_p, generator)
     pad = next((x for x in (pad_token_id, config.pad_token_id, eos_token_id) if x is not None), 0)
 
-    tokens, past, cached = input_ids.long(), None, 0
+    read: Any = _Decoder(model, input_ids, attention_mask) if isinstance(model, Transformer) else model
+    past, cached = None, 0
     ended = torch.zeros(B, dtype=torch.bool, device=tokens.device)
     for _ in range(max_new_tokens):
         cache = {"past_key_values": past, "use_cache": True} if use_cache else {}
-        output = model(tokens[:, cached:], real, position_ids=positions(real)[:, cached:], **cache)
+        output = read(tokens[:, cached:], real, position_ids=positions(real)[:, cached:], **cache)
         logits = output.logits[:, -1]                                           # (B, V)
         if use_cache:
             past, cached = output.past_key_values, tokens.shape[1]
@@ -59,6 +68,16 @@ def generate(
             if bool(ended.all()):
                 break
     return tokens
+
+
+class _Decoder:
+    """A Transformer beside one source, which is encoded once; called as a causal model is."""
+
+    def __init__(self, model: Transformer, source: Tensor, attention_mask: Tensor | None) -> None:
+        self.model, self.mask, self.encoder = model, attention_mask, model.encode(source, attention_mask)
+
+    def __call__(self, tokens: Tensor, real: Tensor, position_ids: Tensor, **cache: Any) -> Output:
+        return self.model(None, self.mask, tokens, real, self.encoder, **cache)
 
 
 def _sampled(logits: Tensor, top_k: int | None, top_p: float | None, generator: torch.Generator | None) -> Tensor:
@@ -74,8 +93,10 @@ def _sampled(logits: Tensor, top_k: int | None, top_p: float | None, generator: 
 
 def _check(model: Model, real: Tensor, new: int, eos_token_id: int | None) -> None:
     config = model.config
-    if not isinstance(model.head, CausalLM):
-        raise ValueError(f'{type(model).__name__} has head {model.head_name}; generation needs one with "CausalLM"')
+    beside = isinstance(model, Transformer)
+    if not (isinstance(model.head, CausalLM) or beside and model.head is not None):
+        want = "ConditionalGeneration" if beside else "CausalLM"
+        raise ValueError(f'{type(model).__name__} has head {model.head_name}; generation needs one with "{want}"')
     if model.training:
         raise ValueError("the model is in training mode, where dropout makes every text another; call model.eval()")
     if new < 1:
@@ -86,7 +107,7 @@ def _check(model: Model, real: Tensor, new: int, eos_token_id: int | None) -> No
         row = int(real[:, -1].int().argmin())
         raise ValueError(f"row {row} ends in padding, after which no text can go on; pad on the left")
     longest, most = int(real.sum(1).max()), config.max_position_embeddings
-    if longest + new - 1 > most:                # the last new token is not read again
+    if not beside and longest + new - 1 > most:             # the last new token is not read again
         raise ValueError(
             f"a prompt of {longest} tokens and max_new_tokens={new} outgrow the position table of {most}; "
             f"shorten the prompt, or ask for at most {max(most - longest + 1, 0)}"

@@ -20,23 +20,19 @@ from torch import Tensor, nn
 from ..layers import FeedForward, Head, KeyValue, MultiHeadAttention, Output, PostNormBlock, Prediction, Run, sinusoids
 from ..patterns import Grid, Pattern, causal, full
 from .base import Config, Model
-from .inputs import check_ids, shape_of
+from .inputs import cached_length, check_ids, shape_of
 
 __all__ = ["DecoderLayer", "EncoderLayer", "Transformer", "TransformerConfig", "TransformerEmbeddings"]
 
 Patterns = Pattern | Sequence[Pattern] | None
+_BIG = {"hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096, "hidden_dropout_prob": 0.3}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(Config):
     """The Transformer's sizes; the defaults are those of the paper's base model (table 3)."""
 
-    PUBLISHED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "transformer-base": {},
-        "transformer-big": {
-            "hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096, "hidden_dropout_prob": 0.3,
-        },
-    }  # fmt: skip
+    PUBLISHED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"transformer-base": {}, "transformer-big": _BIG}
 
     vocab_size: int = 37000                     # of both languages
     hidden_size: int = 512
@@ -181,19 +177,23 @@ class Transformer(Model):
         pattern, decoder_pattern, cross_pattern: who may attend to whom, instead of full, causal and full.
         Raises ValueError or TypeError before any compute.
         """
+        c = self.config
         if decoder_input_ids is None and decoder_inputs_embeds is None and labels is not None:
             decoder_input_ids = self.shifted(labels)
         B, T = self.shape(decoder_input_ids, decoder_inputs_embeds, "decoder_")
-        past = past_key_values[0][0].shape[2] if past_key_values else 0
+        sizes, cache = (c.num_hidden_layers, B, c.num_attention_heads, c.hidden_size), past_key_values or ()
+        past, kept = (cached_length(part, *sizes) for part in (cache[::2], cache[1::2]))
         real = self.real(decoder_attention_mask, (B, past + T))
         grids = self.grids(T, past + T, real, decoder_pattern)
         encoder = encoder_outputs or self.encode(
             input_ids, attention_mask, inputs_embeds, pattern=pattern, output_attentions=output_attentions
         )
         memory = encoder.last_hidden_state                                                       # (B, S, H)
+        shape = B, memory.shape[1]
         if len(memory) != B:
             raise ValueError(f"{len(memory)} sources for {B} targets; give one for each")
-        shape = B, memory.shape[1]
+        if cache and kept != shape[1]:
+            raise ValueError(f"past_key_values hold {kept} source tokens, the source {shape[1]}; give the same source")
         source = self.real(attention_mask, shape)
         crosses = self.grids(T, shape[1], source, full() if cross_pattern is None else cross_pattern, cross=True)
 

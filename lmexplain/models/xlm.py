@@ -30,7 +30,7 @@ from ..layers import (
 from ..patterns import Grid, Pattern, causal, full
 from .base import Config, Model
 from .bert import BertLayer
-from .inputs import check_ids, shape_of
+from .inputs import cached_length, check_ids, shape_of
 
 __all__ = ["Xlm", "XlmConfig", "XlmEmbeddings"]
 
@@ -57,7 +57,7 @@ class XlmConfig(Config):
     vocab_size: int = 30145
     hidden_size: int = 2048
     num_attention_heads: int = 16
-    intermediate_size: int = 0                  # 0: 4 H
+    intermediate_size: int = 0                  # 0: 4 H, as always when released
     pad_token_id: int | None = 2
     classifier_dropout: float | None = 0.1
     n_langs: int = 1
@@ -108,8 +108,9 @@ class Xlm(Model):
     has_pooler = False
     heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {
         "MaskedLM": lambda xlm: Prediction(xlm.embeddings.token, tied=xlm.config.tie_word_embeddings),
-        "SequenceClassification": lambda xlm: FirstState(*xlm.classifier(xlm.config.classifier_dropout)),
-        "TokenClassification": lambda xlm: TokenClassification(*xlm.classifier(None)),
+        "SequenceClassification": lambda xlm: FirstState(*xlm.classifier()),
+        "TokenClassification": lambda xlm: TokenClassification(
+            xlm.config.hidden_size, xlm.config.num_labels, xlm.config.hidden_dropout_prob),
         "QuestionAnsweringSimple": lambda xlm: QuestionAnswering(xlm.config.hidden_size),
     }
 
@@ -118,11 +119,6 @@ class Xlm(Model):
         self.embeddings = XlmEmbeddings(config)
         self.layers = nn.ModuleList(self.Layer(config) for _ in range(config.num_hidden_layers))
         self.finish(head)
-
-    def classifier(self, dropout: float | None) -> tuple[int, int, float]:
-        """Width, classes and dropout of a classification head."""
-        c = self.config
-        return c.hidden_size, c.num_labels, c.hidden_dropout_prob if dropout is None else dropout
 
     def init_weights(self, module: nn.Module) -> None:
         super().init_weights(module)
@@ -149,8 +145,8 @@ class Xlm(Model):
     def forward(
         self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, langs: Tensor | None = None,
         token_type_ids: Tensor | None = None, position_ids: Tensor | None = None, lengths: Tensor | None = None,
-        inputs_embeds: Tensor | None = None, past_key_values: Sequence[KeyValue] | None = None,
-        use_cache: bool = False, *, pattern: Pattern | Sequence[Pattern] | None = None,
+        inputs_embeds: Tensor | None = None, *, past_key_values: Sequence[KeyValue] | None = None,
+        use_cache: bool = False, pattern: Pattern | Sequence[Pattern] | None = None,
         output_attentions: bool = False, **targets: Tensor | None,
     ) -> Output:  # fmt: skip
         """Token ids (B, T), or embedded tokens (B, T, H) in their place -> `Output`.
@@ -162,7 +158,8 @@ class Xlm(Model):
         labels and other targets: as the head takes them. Raises ValueError or TypeError before any compute.
         """
         c, shape = self.config, shape_of(input_ids, inputs_embeds, self.config.hidden_size)
-        (B, T), past = shape, past_key_values[0][0].shape[2] if past_key_values else 0
+        B, T = shape
+        past = cached_length(past_key_values, c.num_hidden_layers, B, c.num_attention_heads, c.hidden_size)
         if (past or use_cache) and not c.causal:
             raise ValueError("a cache needs causal=True: without it the earlier tokens attend to the later ones")
         own = "encode the text with the model's own vocabulary"

@@ -7,16 +7,19 @@ Marian orders its sinusoids otherwise.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+import lmexplain
 from lmexplain.layers import sinusoids
-from lmexplain.models import Transformer, TransformerConfig
+from lmexplain.models import Transformer, TransformerConfig, generate
 from lmexplain.patterns import reach
 
+from .families.marian import translator
 from .naive import transformer as naive
 from .peers import close, drawn
 
@@ -182,6 +185,24 @@ def test_a_cached_pass_equals_a_whole_one(steps: list[int]) -> None:
     assert past is not None and [len(past), past[0][0].shape[2], past[1][0].shape[2]] == [4, 5, 6]
 
 
+@pytest.mark.parametrize("left", [False, True], ids=["padded on the right", "padded on the left"])
+def test_a_target_is_generated_as_the_library_does(left: bool, tmp_path: Path) -> None:
+    theirs = drawn(translator()).eval()
+    theirs.save_pretrained(tmp_path)  # pyright: ignore[reportCallIssue]
+    ours, x, mask = lmexplain.load(tmp_path), ids(3, 7), real([7, 4, 1], 7, left)
+    for end in (None, 5, 30):
+        expected = theirs.generate(x, attention_mask=mask.long(), max_new_tokens=9, num_beams=1, do_sample=False,
+                                   forced_eos_token_id=None, eos_token_id=end)  # fmt: skip
+        for use_cache in (False, True):
+            found = generate(ours, x, mask, max_new_tokens=9, eos_token_id=end, use_cache=use_cache)
+            assert torch.equal(found, expected), (end, use_cache)
+
+
+def test_generation_needs_the_head() -> None:
+    with pytest.raises(ValueError, match='needs one with "ConditionalGeneration"'):
+        generate(Transformer(config()).eval(), ids(2, 3))
+
+
 def test_what_moves_is_what_the_grids_reach() -> None:
     ours = model().double()
     x, mask, y = ids(1, 6), real([5], 6, False), ids(1, 5, 1)
@@ -209,15 +230,17 @@ def test_published_sizes(name: str, count: int) -> None:
     ({"input_ids": ids(2, 3), "decoder_input_ids": ids(3, 3)}, "2 sources for 3 targets"),
     ({"input_ids": ids(2, 3), "decoder_input_ids": ids(2, 3), "decoder_attention_mask": torch.ones(2, 4)},
      "attention_mask has shape"),
+    ({"input_ids": ids(2, 3), "decoder_input_ids": ids(2, 3), "past_key_values": [(torch.zeros(2, 4, 3, 6),) * 2] * 3},
+     "past_key_values hold"),
+    ({"input_ids": ids(2, 4), "decoder_input_ids": ids(2, 3), "past_key_values": [(torch.zeros(2, 4, 3, 6),) * 2] * 4},
+     "past_key_values hold 3 source tokens, the source 4"),
 ])  # fmt: skip
 def test_bad_input_is_named(arguments: dict[str, Tensor], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         model()(**arguments)
 
 
-def test_the_paper_s_tables_can_not_be_saved_as_marian_s(tmp_path) -> None:
-    import lmexplain
-
+def test_the_paper_s_tables_can_not_be_saved_as_marian_s(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="sinusoid_halves is False"):
         lmexplain.save(model(), tmp_path / "out")
     c = replace(config(), sinusoid_halves=True, output_bias=True)

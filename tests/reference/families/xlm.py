@@ -27,10 +27,10 @@ def config(**changes: Any) -> transformers.XLMConfig:
     return transformers.XLMConfig(**{**sizes, **changes}, attn_implementation="eager")
 
 
-def sinusoidal(**changes: Any) -> transformers.XLMModel:
+def sinusoidal() -> transformers.XLMWithLMHeadModel:
     """The library computes the table and lets it learn; the released code does not, nor do we."""
-    model = transformers.XLMModel(config(sinusoidal_embeddings=True, **changes))
-    model.position_embeddings.weight.requires_grad_(False)
+    model = transformers.XLMWithLMHeadModel(config(sinusoidal_embeddings=True))
+    model.transformer.position_embeddings.weight.requires_grad_(False)
     return model
 
 
@@ -63,12 +63,14 @@ def real(batch: dict[str, Any]) -> Tensor:
 
 
 CASES = [
-    Case("xlm", lambda: transformers.XLMModel(config()), inputs),
-    Case("xlm, relu, eps 1e-5, one layer", lambda: transformers.XLMModel(
-        config(gelu_activation=False, layer_norm_eps=1e-5, n_layers=1)), inputs),
-    Case("xlm, language-blind", lambda: transformers.XLMModel(config(use_lang_emb=False)), inputs),
-    Case("xlm, sinusoids", sinusoidal, inputs),
-    Case("xlm, causal", lambda: transformers.XLMModel(config(causal=True)), to_the_right, compared=real),
+    Case("xlm without a head, one layer", lambda: transformers.XLMModel(config(n_layers=1)), inputs),
+    Case("xlm, relu, eps 1e-5, two layers", lambda: transformers.XLMWithLMHeadModel(
+        config(gelu_activation=False, layer_norm_eps=1e-5, n_layers=2)), inputs, token_labels(V)),
+    Case("xlm, language-blind", lambda: transformers.XLMWithLMHeadModel(
+        config(use_lang_emb=False)), inputs, token_labels(V)),
+    Case("xlm, sinusoids", sinusoidal, inputs, token_labels(V)),
+    Case("xlm without a head, causal", lambda: transformers.XLMModel(
+        config(causal=True, n_layers=1)), to_the_right, compared=real),
     Case("xlm for tokens to come", lambda: transformers.XLMWithLMHeadModel(
         config(causal=True)), to_the_right, token_labels(V), compared=real),
     Case("xlm for masked tokens", lambda: transformers.XLMWithLMHeadModel(config()), inputs, token_labels(V)),
