@@ -14,7 +14,7 @@ from ..layers import Head, MultipleChoice, Output, Pooler, Run, activation
 from ..patterns import Grid, Pattern, full, padding
 from .inputs import real_tokens
 
-__all__ = ["Config", "Model"]
+__all__ = ["Config", "Model", "layered"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,25 +134,14 @@ class Model(nn.Module):
 
     def grids(
         self, queries: int, keys: int | None = None, real: Tensor | None = None,
-        pattern: Pattern | Sequence[Pattern] | None = None, *, cross: bool = False,
+        pattern: Pattern | Sequence[Pattern] | None = None,
     ) -> tuple[Grid, ...]:  # fmt: skip
         """A grid for each layer, bottom to top: `pattern`, one for all layers or one for each, else the model's own.
 
-        `real` (B, S), True at real tokens, closes the padding's keys. `cross`: keys of another sequence, which have no
-        distance to the queries.
+        `real` (B, S), True at real tokens, closes the padding's keys.
         """
-        L = len(self.stack())
         own = self.pattern() if pattern is None else pattern
-        patterns = own if isinstance(own, Sequence) else [own] * L
-        if len(patterns) != L:
-            raise ValueError(f"{len(patterns)} patterns for {L} layers; give one, or one for each layer")
-        closed = None if real is None else padding(real)
-        lengths = {"queries": queries, "keys": keys, **({"start": None} if cross else {})}
-        made: dict[int, Grid] = {}              # layers of one pattern share its grid
-        for p in patterns:
-            if id(p) not in made:
-                made[id(p)] = (p if closed is None else p & closed).at(**lengths)
-        return tuple(made[id(p)] for p in patterns)
+        return layered(own, len(self.stack()), queries, keys, real)
 
     # ── one pass ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -194,3 +183,19 @@ class Model(nn.Module):
     def real(self, attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor | None:
         """The mask as (B, S) bool, True at real tokens; None where all are."""
         return real_tokens(attention_mask, shape)
+
+
+def layered(
+    pattern: Pattern | Sequence[Pattern], layers: int, queries: int, keys: int | None = None,
+    real: Tensor | None = None, start: int | None | str = "end",
+) -> tuple[Grid, ...]:  # fmt: skip
+    """A grid for each layer; `start` as `Pattern.at` takes it: None for the keys of another sequence."""
+    patterns = pattern if isinstance(pattern, Sequence) else [pattern] * layers
+    if len(patterns) != layers:
+        raise ValueError(f"{len(patterns)} patterns for {layers} layers; give one, or one for each layer")
+    closed = None if real is None else padding(real)
+    made: dict[int, Grid] = {}              # layers of one pattern share its grid
+    for p in patterns:
+        if id(p) not in made:
+            made[id(p)] = (p if closed is None else p & closed).at(queries, keys, start)
+    return tuple(made[id(p)] for p in patterns)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from ..layers import FeedForward, Head, KeyValue, MultiHeadAttention, Output, PostNormBlock, Prediction, Run, sinusoids
 from ..patterns import Grid, Pattern, causal, full
-from .base import Config, Model
+from .base import Config, Model, layered
 from .inputs import cached_length, check_ids, shape_of
 
 __all__ = ["DecoderLayer", "EncoderLayer", "Transformer", "TransformerConfig", "TransformerEmbeddings"]
@@ -195,7 +195,8 @@ class Transformer(Model):
         if cache and kept != shape[1]:
             raise ValueError(f"past_key_values hold {kept} source tokens, the source {shape[1]}; give the same source")
         source = self.real(attention_mask, shape)
-        crosses = self.grids(T, shape[1], source, full() if cross_pattern is None else cross_pattern, cross=True)
+        across = full() if cross_pattern is None else cross_pattern
+        crosses = layered(across, c.num_hidden_layers, T, shape[1], source, start=None)
 
         tokens = self.embeddings.token(decoder_input_ids) if decoder_inputs_embeds is None else decoder_inputs_embeds
         run, states = Run(past_key_values, use_cache, output_attentions), [self.embeddings(tokens, past)]
