@@ -30,6 +30,7 @@ __all__ = [
     "QuestionAnswering",
     "SequenceClassification",
     "TokenClassification",
+    "check_classes",
 ]
 
 
@@ -48,6 +49,12 @@ class Head(nn.Module):
     """What heads share: `pooled` says whether the model must have a pooler for this one."""
 
     pooled = False
+
+    def check(self, *args: Any, **targets: Any) -> None:
+        """`check(shape, *, labels)`, under the names that `forward` has: raises ValueError unless the targets fit this
+        head and an input of shape (B, T). A model asks before it computes.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no check of its own")
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         """The output with its scores, and with a loss where there are labels."""
@@ -72,6 +79,9 @@ class MaskedLM(Head):
         """(…, H) -> (…, V)."""
         return self.decoder(self.norm(self.act(self.dense(states))))
 
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        _check_labels(labels, shape, self.decoder.out_features)
+
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.scores(output.last_hidden_state)
         return replace(output, logits=logits, loss=_token_loss(logits, labels))
@@ -86,6 +96,9 @@ class CausalLM(Head):
         self.decoder = nn.Linear(H, V, bias=False)
         if tied:
             self.decoder.weight = table.weight
+
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        _check_labels(labels, shape, self.decoder.out_features, first=1)
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.decoder(output.last_hidden_state)
@@ -106,6 +119,9 @@ class Prediction(Head):
         if tied:
             self.decoder.weight = table.weight
 
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        _check_labels(labels, shape, self.decoder.out_features)
+
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.decoder(output.last_hidden_state)
         return replace(output, logits=logits, loss=_token_loss(logits, labels, self.smoothing * self.training))
@@ -119,6 +135,9 @@ class NextSentence(Head):
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.dense = nn.Linear(hidden, 2)
+
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        check_classes(labels, shape[0], self.dense.out_features)
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.dense(output.pooler_output)
@@ -136,6 +155,14 @@ class PreTraining(Head):
     def __init__(self, tokens: Head, pair: Head) -> None:
         super().__init__()
         self.tokens, self.pair = tokens, pair
+
+    def check(
+        self, shape: tuple[int, int], *, labels: Tensor | None = None, next_sentence_label: Tensor | None = None
+    ) -> None:
+        if labels is not None:
+            self.tokens.check(shape, labels=labels)
+        if next_sentence_label is not None:
+            self.pair.check(shape, labels=next_sentence_label)
 
     def forward(
         self, output: Output, labels: Tensor | None = None, next_sentence_label: Tensor | None = None
@@ -158,6 +185,9 @@ class SequenceClassification(Head):
         super().__init__()
         self.dropout, self.dense = nn.Dropout(dropout), nn.Linear(hidden, classes)
 
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        check_classes(labels, shape[0], self.dense.out_features)
+
     def summary(self, output: Output) -> Tensor | None:
         """(B, H): what the sentence is judged by."""
         return output.pooler_output
@@ -176,6 +206,9 @@ class LastTokenClassification(Head):
     def __init__(self, hidden: int, classes: int) -> None:
         super().__init__()
         self.dense = nn.Linear(hidden, classes, bias=False)
+
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        check_classes(labels, shape[0], self.dense.out_features)
 
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, output: Output, last: Tensor, labels: Tensor | None = None
@@ -227,6 +260,9 @@ class TokenClassification(Head):
         super().__init__()
         self.dropout, self.dense = nn.Dropout(dropout), nn.Linear(hidden, classes)
 
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        _check_labels(labels, shape, self.dense.out_features)
+
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.dense(self.dropout(output.last_hidden_state))
         return replace(output, logits=logits, loss=_token_loss(logits, labels))
@@ -241,6 +277,16 @@ class QuestionAnswering(Head):
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.dense = nn.Linear(hidden, 2)
+
+    def check(
+        self, shape: tuple[int, int], *, start_positions: Tensor | None = None, end_positions: Tensor | None = None
+    ) -> None:  # fmt: skip
+        for name, places in (("start_positions", start_positions), ("end_positions", end_positions)):
+            if places is None:
+                raise ValueError(f"{name} is not given; give start_positions and end_positions together")
+            if places.shape != shape[:1] or places.is_floating_point():
+                raise ValueError(f"{name} has shape {tuple(places.shape)} and type {places.dtype}; give one integer "
+                                 f"for each of {shape[0]} sentences")  # fmt: skip
 
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, output: Output, start_positions: Tensor | None = None, end_positions: Tensor | None = None
@@ -258,7 +304,6 @@ def _token_loss(logits: Tensor, labels: Tensor | None, smoothing: float = 0.0) -
     """Mean cross-entropy over the targets of (…, V)."""
     if labels is None:
         return None
-    _check_labels(labels, logits.shape[:-1], logits.shape[-1])
     return F.cross_entropy(logits.flatten(0, -2).float(), labels.flatten().long(), label_smoothing=smoothing)
 
 
@@ -270,18 +315,29 @@ def _class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
         return F.mse_loss(logits.view(B).float(), labels.view(B).float())
     if labels.is_floating_point():
         return F.binary_cross_entropy_with_logits(logits.float(), labels.float())
-    _check_labels(labels, (B,), classes)
     return F.cross_entropy(logits.float(), labels.view(B).long())
 
 
-def _check_labels(labels: Tensor, shape: tuple[int, ...], classes: int) -> None:
-    if labels.numel() != torch.Size(shape).numel() or labels.is_floating_point():
+def check_classes(labels: Tensor, B: int, classes: int) -> None:
+    """Raises ValueError unless labels are what a head of this many classes takes for B sentences."""
+    if classes > 1 and not labels.is_floating_point():
+        return _check_labels(labels[:, 0] if tuple(labels.shape) == (B, 1) else labels, (B,), classes)
+    wanted = [(B,), (B, 1)] if classes == 1 else [(B, classes)]
+    if tuple(labels.shape) not in wanted:
+        raise ValueError(f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give {classes} for each of "
+                         f"{B} sentences: shape {wanted[0]}")  # fmt: skip
+
+
+def _check_labels(labels: Tensor, shape: tuple[int, ...], classes: int, first: int = 0) -> None:
+    """`first`: the first column that is a target."""
+    if tuple(labels.shape) != shape or labels.is_floating_point():
         raise ValueError(
-            f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give integers of shape {tuple(shape)}"
+            f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give integers of shape {shape}"
         )
-    if torch.compiler.is_compiling():
+    if labels.is_meta:
         return
-    targets = labels[labels != -100]
+    targets = labels[..., first:]
+    targets = targets[targets != -100]
     if not targets.numel():
         raise ValueError("labels hold no target, only -100; the mean over none is not defined: give at least one")
     if int(targets.min()) < 0 or int(targets.max()) >= classes:

@@ -72,6 +72,11 @@ class SentenceOrder(PreTraining):
     labels (B, T); sentence_order_label (B,): 0 as in the document, 1 swapped.
     """
 
+    def check(  # pyright: ignore[reportIncompatibleMethodOverride]  # the label's name is another
+        self, shape: tuple[int, int], *, labels: Tensor | None = None, sentence_order_label: Tensor | None = None
+    ) -> None:
+        super().check(shape, labels=labels, next_sentence_label=sentence_order_label)
+
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]  # the label's name is another
         self, output: Output, labels: Tensor | None = None, sentence_order_label: Tensor | None = None
     ) -> Output:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
@@ -172,13 +173,22 @@ class Model(nn.Module):
             grids=grids,
         )
         given = {name: target for name, target in targets.items() if target is not None}
-        if self.head is not None:
-            return self.head(output, **given)
-        if given:
+        return output if self.head is None else self.head(output, **given)
+
+    def check_targets(self, shape: tuple[int, int], targets: Mapping[str, Tensor | None]) -> None:
+        """Raises ValueError unless the head takes these targets for an input (B, T); before compute."""
+        given = {name: target for name, target in targets.items() if target is not None}
+        if not given or torch.compiler.is_compiling():
+            return
+        if self.head is None:
             raise ValueError(
                 f"{', '.join(given)} given to a model without a head; make it with one of {', '.join(self.heads)}"
             )
-        return output
+        known = [name for name in inspect.signature(self.head.check).parameters if name != "shape"]
+        unknown = given.keys() - set(known)
+        if unknown:
+            raise ValueError(f"{self.head_name} takes {', '.join(known)}, not {', '.join(sorted(unknown))}")
+        self.head.check(shape, **given)
 
     def real(self, attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor | None:
         """The mask as (B, S) bool, True at real tokens; None where all are."""

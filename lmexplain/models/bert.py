@@ -153,6 +153,7 @@ class Bert(Model):
                   "the position table ends there: shorten the input")  # fmt: skip
         segments = torch.zeros_like(places) if token_type_ids is None else token_type_ids
         check_ids("token_type_ids", segments, c.type_vocab_size, shape, "number the segments from 0")
+        self.check_targets(shape, targets)
         real = self.real(attention_mask, shape)
         grids = self.grids(T, real=real, pattern=pattern)
 

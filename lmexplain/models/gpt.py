@@ -148,6 +148,7 @@ class Gpt(Model):
         at = torch.arange(S - T, S, device=device)[None] if position_ids is None else position_ids
         check_ids("position_ids", at, c.max_position_embeddings, shape,
                   "the position table ends there: shorten the input")  # fmt: skip
+        self.check_targets(shape, targets)
         real = self.real(attention_mask, (B, S))
         if self.head_name == "SequenceClassification":
             targets["last"] = self.last_token(input_ids, attention_mask, real, shape)

@@ -55,6 +55,7 @@ class Gpt2Layer(GptLayer):
 class Gpt2(Gpt):
     """The pre-norm decoder. Its last hidden state is the one after the last norm, as the heads see it."""
 
+    config: Gpt2Config  # pyright: ignore[reportIncompatibleVariableOverride]  # its own class
     Layer = Gpt2Layer
     heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {
         **Gpt.heads,

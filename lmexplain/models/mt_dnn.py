@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..layers import Head, Output, SequenceClassification
-from ..layers.heads import _class_loss
+from ..layers.heads import _class_loss, check_classes
 from .bert import LARGE, Bert, BertConfig
 from .inputs import real_tokens, shape_of
 
@@ -81,6 +81,11 @@ class StochasticAnswer(Head):
         logits = self.mean(torch.stack(self.answers(M, premise, hypothesis), dim=1)).log()
         return replace(output, logits=logits, loss=_class_loss(logits, labels))
 
+    def check(
+        self, shape: tuple[int, int], *, labels: Tensor, premise: Tensor | None = None, hypothesis: Tensor | None = None
+    ) -> None:
+        check_classes(labels, shape[0], self.answer.out_features)
+
     def answers(self, M: Tensor, premise: Tensor, hypothesis: Tensor) -> list[Tensor]:
         """P^0 … P^{K-1}, each (B, classes)."""
         h = self.locked(M)
@@ -122,6 +127,9 @@ class Ranking(SequenceClassification):
         super().__init__(hidden, 1, dropout)
         self.gamma = gamma
 
+    def check(self, shape: tuple[int, int], *, labels: Tensor, candidates: int = 1) -> None:
+        check_classes(labels, shape[0], candidates)
+
     def forward(self, output: Output, labels: Tensor | None = None, candidates: int = 1) -> Output:
         relevance = super().forward(output).logits
         assert relevance is not None
@@ -146,6 +154,9 @@ class MultiTask(Head):
         if kind == "Ranking":
             return Ranking(H, dropout, bert.config.ranking_gamma)
         return SequenceClassification(H, classes, dropout)          # W x: eq. 1 before its softmax, and eq. 2
+
+    def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
+        """The task's own head checks, since only `MtDnn.forward` knows the task."""
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         return output
@@ -186,7 +197,10 @@ class MtDnn(Bert):
         elif kind == "Pairwise":
             shape = shape_of(input_ids, inputs_embeds, self.config.hidden_size)
             asked = segments(task, attention_mask, token_type_ids, shape)
-        return self.head.tasks[list(tasks).index(task)](super().forward(**inputs, **others), labels, **asked)
+        head: Any = self.head.tasks[list(tasks).index(task)]
+        if labels is not None and text is not None and not torch.compiler.is_compiling():
+            head.check((text.shape[0], text.shape[-1]), labels=labels, **asked)
+        return head(super().forward(**inputs, **others), labels, **asked)
 
 
 def segments(

@@ -85,26 +85,34 @@ class SpanBoundary(Head):
         tokens = self.tokens(output, labels)
         if pairs is None:
             return tokens
-        self.check(pairs, pair_labels, *output.last_hidden_state.shape[:2])
         logits = self.boundary(output.last_hidden_state, pairs)
         losses = [loss for loss in (tokens.loss, self.loss(logits, pair_labels)) if loss is not None]
         return replace(tokens, boundary_logits=logits, loss=torch.stack(losses).sum() if losses else None)
 
-    def check(self, pairs: Tensor, labels: Tensor | None, B: int, T: int) -> None:
+    def check(
+        self, shape: tuple[int, int], *, labels: Tensor | None = None, pairs: Tensor | None = None,
+        pair_labels: Tensor | None = None,
+    ) -> None:  # fmt: skip
         """Raises unless pairs are positions (B, P, 2) and their labels tokens (B, P, M)."""
-        V, M = self.boundary.decoder.out_features, self.boundary.position.num_embeddings
+        (B, T), V, M = shape, self.boundary.decoder.out_features, self.boundary.position.num_embeddings
+        if labels is not None:
+            self.tokens.check(shape, labels=labels)
+        if pairs is None:
+            if pair_labels is not None:
+                raise ValueError("pair_labels given without pairs; give the positions around each span too")
+            return
         if pairs.dim() != 3 or pairs.shape[0] != B or pairs.shape[2] != 2:
             raise ValueError(f"pairs has shape {tuple(pairs.shape)}; give ({B}, pairs, 2): positions around a span")
         check_ids("pairs", pairs, T, tuple(pairs.shape), "a span at the edge of the text has no pair: leave it out")
-        if labels is None:
+        if pair_labels is None:
             return
-        if labels.shape != (*pairs.shape[:2], M):
+        if pair_labels.shape != (*pairs.shape[:2], M):
             raise ValueError(
-                f"pair_labels has shape {tuple(labels.shape)}, {M} tokens for each of the pairs would be "
+                f"pair_labels has shape {tuple(pair_labels.shape)}, {M} tokens for each of the pairs would be "
                 f"{(*pairs.shape[:2], M)}; cut longer spans, fill shorter ones with {NO_TARGET}"
             )
-        targets = labels.masked_fill(labels == NO_TARGET, 0)
-        check_ids("pair_labels", targets, V, tuple(labels.shape), f"{NO_TARGET} marks what is no target")
+        targets = pair_labels.masked_fill(pair_labels == NO_TARGET, 0)
+        check_ids("pair_labels", targets, V, tuple(pair_labels.shape), f"{NO_TARGET} marks what is no target")
 
     @staticmethod
     def loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:

@@ -185,6 +185,7 @@ class Transformer(Model):
         past, kept = (cached_length(part, *sizes) for part in (cache[::2], cache[1::2]))
         real = self.real(decoder_attention_mask, (B, past + T))
         grids = self.grids(T, past + T, real, decoder_pattern)
+        self.check_targets((B, T), {"labels": labels})
         encoder = encoder_outputs or self.encode(
             input_ids, attention_mask, inputs_embeds, pattern=pattern, output_attentions=output_attentions
         )

@@ -173,6 +173,7 @@ class Xlm(Model):
         places = torch.arange(past, past + T, device=device)[None] if position_ids is None else position_ids
         check_ids("position_ids", places, c.max_position_embeddings, shape,
                   "the position table ends there: shorten the input")  # fmt: skip
+        self.check_targets(shape, targets)
         real = self.real(self.mask(input_ids, attention_mask, lengths, B, past + T), (B, past + T))
         grids = self.grids(T, past + T, real, pattern)
 

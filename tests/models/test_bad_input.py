@@ -1,0 +1,136 @@
+"""A bad input gets an error that names it, its limit and the remedy, before anything is computed; for every model."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+import torch
+
+from lmexplain.models import MODELS, Model
+from lmexplain.patterns import full, padding
+
+from .tiny import LAYERS, LONGEST, V, given, takes, tiny, tokens
+
+IDS = tokens(2, 7)
+REAL = torch.ones(2, 7)
+ADDED = torch.zeros(2, 7).masked_fill(torch.tensor([False] * 5 + [True] * 2), float("-inf"))
+
+
+def mask(value: Any) -> dict[str, Any]:
+    return {"attention_mask": value}
+
+
+BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "an id over the vocabulary": (
+        {"input_ids": IDS.clone().fill_(V)}, ValueError, rf"input_ids holds {V}, outside 0 to {V - 1}; encode"),
+    "a negative id": ({"input_ids": IDS - V}, ValueError, r"input_ids holds -\d+, outside 0 to"),
+    "an empty batch": ({"input_ids": IDS[:0]}, ValueError, r"shape \(0, 7\): give at least one sentence"),
+    "no token": ({"input_ids": IDS[:, :0]}, ValueError, r"shape \(2, 0\): give at least one sentence"),
+    "a sentence without its batch": ({"input_ids": IDS[0]}, ValueError, r"shape \(7,\); give \(batch, length\)"),
+    "ids that are floats": ({"input_ids": IDS.float()}, TypeError, r"torch.float32; give integers"),
+    "ids that are bools": ({"input_ids": IDS > 9}, TypeError, r"torch.bool; give integers"),
+    "a mask that is added": (mask(ADDED), ValueError, r"attention_mask holds -inf; give 1 \(True\) for a real token"),
+    "a mask of other numbers": (mask(REAL * 2), ValueError, r"attention_mask holds 2.0; give 1"),
+    "a mask with NaN": (mask(REAL * float("nan")), ValueError, r"attention_mask holds nan; give 1"),
+    "a mask of another length": (mask(REAL[:, :6]), ValueError, r"shape \(2, 6\), .*\(2, 7\); give one value for each"),
+    "a mask for one of two": (mask(REAL[:1]), ValueError, r"shape \(1, 7\), .*\(2, 7\)"),
+    "a mask of pairs": (mask(torch.ones(2, 1, 7, 7)), ValueError, r"shape \(2, 1, 7, 7\), .*by pattern="),
+    "too few patterns": (
+        {"pattern": [full()] * (LAYERS - 1)}, ValueError, rf"{LAYERS - 1} patterns (for {LAYERS} layers|given); .*one"),
+    "a pattern of another length": ({"pattern": padding(torch.ones(2, 9).bool())}, ValueError, "9"),
+}  # fmt: skip
+
+
+def refused(model: Model, arguments: dict[str, Any], error: type[Exception], says: str) -> None:
+    """The pass raises this error, and no part of the model has run."""
+    ran: list[str] = []
+    hooks = [module.register_forward_pre_hook(lambda *_, name=name: ran.append(name))
+             for name, module in model.named_modules() if name]  # fmt: skip
+    with pytest.raises(error, match=says):
+        model(**arguments)
+    for hook in hooks:
+        hook.remove()
+    assert not ran, f"{ran[0]} had run before the input was looked at"
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_bad_input_is_refused(name: str, case: str) -> None:
+    changed, error, says = BAD[case]
+    model = tiny(name)
+    refused(model, {**given(model, IDS), **changed}, error, says)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ids_of_places_and_segments_are_looked_at(name: str) -> None:
+    model = tiny(name)
+    for argument in ("position_ids", "token_type_ids", "langs", "task_type_ids"):
+        if takes(model, argument):
+            for wrong, error, says in (
+                (IDS * 0 - 1, ValueError, "holds -1"),
+                (IDS * 0 + 10**6, ValueError, "holds 1000000"),
+                (IDS[:, :3] * 0, ValueError, r"has shape \(2, 3\)"),
+                (IDS * 0.0, TypeError, "is torch.float32"),
+            ):
+                refused(model, given(model, IDS, **{argument: wrong}), error, f"{argument} {says}")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_exactly_one_of_ids_and_embedded_tokens(name: str) -> None:
+    model = tiny(name)
+    rest = {key: value for key, value in given(model, IDS).items() if key != "input_ids"}
+    refused(model, rest, ValueError, "neither of input_ids and inputs_embeds given; give exactly one")
+    if takes(model, "inputs_embeds"):
+        embedded = torch.zeros(2, 7, 16, dtype=torch.float64)
+        refused(model, given(model, IDS, inputs_embeds=embedded), ValueError, "both of input_ids and inputs_embeds")
+        refused(model, {**rest, "inputs_embeds": embedded[..., :5]}, ValueError, r"shape \(2, 7, 5\); give \(batch")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_text_longer_than_the_position_table(name: str) -> None:
+    model, long = tiny(name), tokens(1, LONGEST + 1)
+    if any(p.dim() == 2 and len(p) == LONGEST for p in model.parameters()):
+        refused(model, given(model, long), ValueError, r"holds \d+, outside 0 to \d+; .*shorten")
+    else:       # positions that are computed have no end
+        assert torch.isfinite(model(**given(model, long)).last_hidden_state).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_sentence_of_padding_alone_attends_to_nothing(name: str) -> None:
+    model = tiny(name)
+    real = REAL.clone()
+    real[1] = 0
+    output = model(**given(model, IDS, attention_mask=real), output_attentions=True)
+    assert all(torch.isfinite(state).all() for state in output.hidden_states)
+    attentions = output.attentions if output.encoder is None else output.encoder.attentions
+    assert all((weights[1] == 0).all() and (weights[0].sum(-1) - 1).abs().max() < 1e-12 for weights in attentions)
+    fused = model(**given(model, IDS, attention_mask=real)).last_hidden_state
+    assert (fused - output.last_hidden_state).abs().max() < 1e-12
+
+
+HEADS = [(name, head) for name, model in MODELS.items() for head in model.heads]
+
+
+@pytest.mark.parametrize(("name", "head"), HEADS)
+def test_bad_targets_are_refused(name: str, head: str) -> None:
+    model = tiny(name, head)
+    assert model.head is not None
+    targets = [name for name in inspect.signature(model.head.check).parameters if name != "shape"]
+    if takes(model, "targets"):
+        refused(model, given(model, IDS, no_such_target=IDS), ValueError, "takes .*, not no_such_target")
+    for target in targets:
+        refused(model, given(model, IDS, **{target: torch.zeros(2, 7, 7)}), ValueError, "give")
+        if "label" in target:
+            for shape in ((2, 7), (2,)):    # of tokens or of sentences: one is a wrong shape, the other out of range
+                for wrong in (10**6, -1, -100):
+                    refused(model, given(model, IDS, **{target: torch.full(shape, wrong)}), ValueError, "give|outside")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_targets_without_a_head_are_refused(name: str) -> None:
+    model = tiny(name)
+    refused(model, given(model, IDS, labels=IDS), ValueError, "labels given to a model without a head; make it with")
+    with pytest.raises(ValueError, match="has no head 'Nonsense'; choose one of"):
+        MODELS[name](model.config, "Nonsense")  # pyright: ignore[reportCallIssue]
