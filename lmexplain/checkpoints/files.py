@@ -12,9 +12,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-__all__ = ["Stored", "open_folder", "read_json"]
+__all__ = ["SAFE", "WEIGHTS", "Stored", "open_folder", "read_json"]
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
+#: Every file by which a folder holds weights.
+WEIGHTS = (SAFE, f"{SAFE}.index.json", PICKLED, f"{PICKLED}.index.json")
 
 
 class Stored(NamedTuple):
@@ -30,7 +32,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path.parent} has no {path.name}; give a folder in the Hugging Face layout")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON ({error}); fetch it again") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path} holds {type(found).__name__}, not an object; fetch it again")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ..models import Model
-from .files import SAFE, Stored, open_folder, read_json
+from .files import SAFE, WEIGHTS, Stored, open_folder, read_json
 from .layout import Layout, Place
 from .layouts import LAYOUTS, layout_meant, layout_of
 
@@ -33,24 +34,28 @@ def load(
 
     The folder holds config.json and the weights, as safetensors or as a pickle of tensors alone, in one file or in
     shards. A name is fetched through `huggingface_hub` and its cache.
-    `head`: as config.json names it; or another (or None), whose weights are then drawn anew while the body's are read.
+    `head`: as config.json names it; or another (or None). Another's weights are read where the file holds them (a
+    file of BERT's pretraining has those of MaskedLM); else they, and a pooler that is not there, are drawn anew.
     `model`: a class whose folders say another's model_type, SpanBert (bert); else config.json says which it is.
     `changes`: fields of the configuration to replace, `num_labels=3`.
-    Loading is strict: raises ValueError that names what is missing, left over or of another shape, before reading.
+    Loading is strict: raises ValueError that names what is missing, left over or of another shape, before reading. Only
+    a pooler, or another head of the same family, may be left over: published files keep more than they name.
     """
+    if not dtype.is_floating_point:
+        raise ValueError(f"dtype is {dtype}; give a type of floats, torch.float32 or torch.bfloat16")
     folder = _folder(path_or_name)
     published = read_json(folder / "config.json")
     layout = _layout(published, folder, model)
-    saved = layout.head_of(next(iter(published.get("architectures") or [f"{layout.architecture}Model"])))
+    saved = layout.head_of(_architecture(published, layout))
     wanted = saved if head == AS_SAVED else head
-    config = layout.read_config({**published, **{layout.names.get(k, k): v for k, v in changes.items()}})
+    config = layout.read_config(published, changes)
     with torch.device("meta"):
         made = layout.model(config, wanted)  # pyright: ignore[reportCallIssue]  # models take a head
     stored = _named_anew(open_folder(folder))
-    places = _places(layout, made, stored, new_head=wanted != saved)
-    _compare(layout, places, made, stored, folder, saved, wanted)
-    tensors = {name: place.ours(stored[place.key].read()).to(dtype).contiguous() for name, place in places.items()}
+    places = _places(layout, made, stored, saved)
+    _compare(layout, places, made, stored, folder, saved)
     _check_tied(layout, made, stored, folder)
+    tensors = {name: place.ours(stored[place.key].read()).to(dtype).contiguous() for name, place in places.items()}
     _fill(made, tensors, dtype)
     made.published = published
     return made.eval()  # pyright: ignore[reportReturnType]  # the layout's model is of this class
@@ -59,12 +64,12 @@ def load(
 def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) -> Path:
     """Writes config.json and model.safetensors, which `load` and the transformers library read back.
 
-    Each file is written beside its place and moved there whole. Raises FileExistsError where the folder already holds a
-    model, unless `overwrite`.
+    Both are first written whole beside their places, so that an interruption leaves what was there. Raises
+    FileExistsError where the folder already holds a model, unless `overwrite`.
     """
     folder = Path(folder)
     layout = layout_of(type(model))
-    taken = [name for name in ("config.json", SAFE) if (folder / name).exists()]
+    taken = [name for name in ("config.json", *WEIGHTS) if (folder / name).exists()]
     if taken and not overwrite:
         raise FileExistsError(f"{folder} already holds {' and '.join(taken)}; choose another folder, or overwrite=True")
     places, pieces = layout.places(model), {}
@@ -75,10 +80,18 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
         if second in tensors and first not in tensors:
             tensors[first] = tensors[second].clone()
     config = {**model.published, **layout.write_config(model.config, model.head_name)}
-    folder.mkdir(parents=True, exist_ok=True)
+    if len(model.published.get("id2label") or ()) == model.config.num_labels:       # the classes keep their names
+        config.update({key: model.published[key] for key in ("id2label", "label2id") if key in model.published})
+    config["dtype"] = str(next(model.parameters()).dtype).removeprefix("torch.")
+    config.pop("torch_dtype", None)                                                 # its name in older files
     text = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
-    _move_in(folder / SAFE, lambda path: save_file(tensors, path, metadata={"format": "pt"}))
-    _move_in(folder / "config.json", lambda path: path.write_text(text, encoding="utf-8"))
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as new:
+        save_file(tensors, Path(new, SAFE), metadata={"format": "pt"})
+        Path(new, "config.json").write_text(text, encoding="utf-8")
+        shutil.copymode(Path(new, "config.json"), Path(new, SAFE))      # safetensors writes for the owner alone
+        for name in (SAFE, "config.json"):
+            os.replace(Path(new, name), folder / name)
     return folder
 
 
@@ -86,16 +99,6 @@ def _joined(found: list[tuple[Place, Tensor]]) -> Tensor:
     whole = torch.cat([piece for _, piece in sorted(found, key=lambda x: x[0].part)])
     whole = whole[None] if found[0][0].row else whole
     return (whole.mT if found[0][0].transpose and whole.dim() == 2 else whole).contiguous()
-
-
-def _move_in(path: Path, write: Any) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        write(Path(name))
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 # ── where the files are ───────────────────────────────────────────────────────────────────────────────────────────
@@ -134,6 +137,11 @@ def _layout(published: dict[str, Any], folder: Path, model: type[Model]) -> Layo
     return layout
 
 
+def _architecture(published: dict[str, Any], layout: Layout) -> Any:
+    named = published.get("architectures") or [f"{layout.architecture}Model"]
+    return named[0] if isinstance(named, list) else named
+
+
 # ── strict both ways ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -144,24 +152,42 @@ def _named_anew(stored: dict[str, Stored]) -> dict[str, Stored]:
             for key, x in stored.items()}  # fmt: skip
 
 
-def _places(layout: Layout, model: Model, stored: Iterable[str], new_head: bool) -> dict[str, Place]:
-    prefix = layout.prefix if any(key.startswith(layout.prefix) for key in stored) else ""
+def _places(layout: Layout, model: Model, stored: Collection[str], saved: str | None) -> dict[str, Place]:
+    """Where the tensors to be read stand. A head or pooler that the file need not and does not hold has none."""
+    prefix = _prefix(layout, stored)
     places = layout.places(model, prefix)
-    return {name: place for name, place in places.items() if not (new_head and name.startswith("head."))}
+    if model.head_name == saved:
+        return places
+    held = _nested(layout, model.head_name, saved)
+    for part in ("head.", "pooler."):
+        own = {name: place for name, place in places.items() if name.startswith(part)}
+        if any(place.key not in stored for place in own.values()) or (part == "head." and not held):
+            places = {name: place for name, place in places.items() if name not in own}
+    if model.head is None and not any(name.startswith("pooler.") for name in places):
+        model.pooler = None
+    return places
+
+
+def _prefix(layout: Layout, stored: Iterable[str]) -> str:
+    return layout.prefix if any(key.startswith(layout.prefix) for key in stored) else ""
+
+
+def _nested(layout: Layout, one: str | None, other: str | None) -> bool:
+    """Is one of the heads a part of the other, as MaskedLM is of PreTraining? Equal names alone tell nothing."""
+    a, b = (set(layout.heads.get(head or "", {}).values()) for head in (one, other))
+    return bool(a and b) and (a < b or b < a)
 
 
 def _compare(
-    layout: Layout, places: dict[str, Place], model: Model, stored: dict[str, Stored], folder: Path,
-    saved: str | None, wanted: str | None,
-) -> None:  # fmt: skip
+    layout: Layout, places: dict[str, Place], model: Model, stored: dict[str, Stored], folder: Path, saved: str | None
+) -> None:
     """Raises ValueError unless file and model hold the same tensors."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
-    used = {place.key for place in places.values()}
+    used, prefix = {place.key for place in places.values()}, _prefix(layout, stored)
     missing = sorted(used - stored.keys())
-    surplus = layout.surplus(stored.keys() - used)
-    if wanted != saved:         # the body is read; what the file's own head and pooler hold is not asked for
-        body = [key for key in surplus if key.startswith(layout.prefix)]
-        surplus = [key for key in body if not key.startswith(f"{layout.prefix}pooler.")]
+    surplus = [key for key in layout.surplus(stored.keys() - used) if not layout.elsewhere(key, prefix)]
+    if model.head_name != saved:        # the body is read; a head of any kind may have stood there
+        surplus = [key for key in surplus if key.startswith(prefix)]
     wrong = [
         f"{place.key} is {stored[place.key].shape}, the configuration asks for {place.shape(shapes[name])}"
         for name, place in places.items()
@@ -189,21 +215,20 @@ def _check_tied(layout: Layout, model: Model, stored: dict[str, Stored], folder:
 
 def _fill(model: Model, tensors: dict[str, Tensor], dtype: torch.dtype) -> None:
     """Gives a model without memory its tensors; what is shared or frozen stays so, what is new is drawn."""
-    made = {
-        id(old): nn.Parameter(tensors.get(name, torch.empty(old.shape, dtype=dtype)), old.requires_grad)
-        for name, old in model.named_parameters()
-    }
+    named = dict(model.named_parameters())
+    made = {id(old): nn.Parameter(torch.empty(old.shape, dtype=dtype), old.requires_grad) for old in named.values()}
     for module in model.modules():
         for name, old in module._parameters.items():
             if old is not None:
                 module._parameters[name] = made[id(old)]
-    own = {id(parameter): name for name, parameter in model.named_parameters() if name.startswith("head.")}
-    if model.head is not None and own.values() - tensors.keys():
-        body = [(p, p.detach().clone()) for p in model.head.parameters() if id(p) not in own]
-        model.head.apply(_default)
-        model.head.apply(model.init_weights)
-        for parameter, value in body:               # the token table, drawn along with the decoder tied to it
-            parameter.data.copy_(value)
+    for part in ("head", "pooler"):
+        module = getattr(model, part)
+        if module is not None and not any(name.startswith(f"{part}.") for name in tensors):
+            module.apply(_default)
+            module.apply(model.init_weights)
+    for name, old in named.items():         # last, since a new head's tied decoder was drawn over the token table
+        if name in tensors:
+            made[id(old)].data = tensors[name]
 
 
 def _default(module: nn.Module) -> None:

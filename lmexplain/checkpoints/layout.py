@@ -6,8 +6,10 @@ A *path* names a module, `{i}` a number in it: `layers.{i}.attention.sublayer.qu
 from __future__ import annotations
 
 import re
+import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from types import NoneType, UnionType
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -116,12 +118,29 @@ class Layout:
         second = {*self.tied, *self.tied.values()}
         return sorted(key for key in keys if key not in second and not key.endswith(self.ignored))
 
+    def elsewhere(self, key: str, prefix: str) -> bool:
+        """Do the pooler or a head of this family, not necessarily the one at hand, have a tensor of this name?"""
+        known = {_path(path) for head in self.heads.values() for path in head.values()}
+        known |= {prefix + _path(path) for ours, path in self.body.items() if ours.startswith("pooler.")}
+        return not known.isdisjoint((key, key.rpartition(".")[0]))
+
     # ── configuration ─────────────────────────────────────────────────────────────────────────────────────────────
 
-    def read_config(self, published: Mapping[str, Any]) -> Config:
-        """Raises ValueError where the file asks for what this model does not have."""
+    def read_config(self, published: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Config:
+        """The configuration, some of its fields changed.
+
+        Raises ValueError where the file, or a change, asks for what this model does not have.
+        """
+        changes = changes or {}
+        hints = typing.get_type_hints(self.config)
+        unknown = changes.keys() - {f.name for f in fields(self.config)} - self.fixed.keys()
+        if unknown:
+            raise ValueError(f"{self.config.__name__} has no {', '.join(sorted(unknown))}; "
+                             f"`{self.config.__name__}()` shows its fields")  # fmt: skip
+        changed = {self.names.get(name, name): value for name, value in changes.items()}
+        changed |= {second: changed[first] for second, first in self.repeated.items() if first in changed}
         published = {self.older.get(name, name): value for name, value in published.items()}
-        published = {**self.absent, **published}
+        published = {**self.absent, **published, **changed}
         alike = {second: (published.get(first),) for second, first in self.repeated.items()}
         for name, values in {**self.fixed, **alike}.items():
             if name in published and published[name] not in values:
@@ -135,6 +154,12 @@ class Layout:
             given[name] = {theirs: ours for ours, theirs in self.values[name].items()}.get(given[name], given[name])
         if "num_labels" not in given and published.get("id2label"):
             given["num_labels"] = len(published["id2label"])
+        for name, value in list(given.items()):
+            if value is None and not _fits(value, hints[name]):
+                del given[name]                 # null: not stated
+            elif not _fits(value, hints[name]):
+                wanted = getattr(hints[name], "__name__", hints[name])
+                raise ValueError(f"{self.config.__name__}: {known[name]} is {value!r}; give {wanted}")
         return self.config(**given)
 
     def write_config(self, config: Config, head: str | None) -> dict[str, Any]:
@@ -164,12 +189,23 @@ class Layout:
     def ending(self, head: str | None) -> str:
         return "Model" if head is None else self.endings.get(head, f"For{head}")
 
-    def head_of(self, architecture: str) -> str | None:
+    def head_of(self, architecture: Any) -> str | None:
         """The head that an architecture names. Raises ValueError for one that is not known."""
         names = {self.architecture + self.ending(head): head for head in (None, *self.model.heads)}
-        if architecture not in names:
+        if not isinstance(architecture, str) or architecture not in names:
             raise ValueError(f"config.json names the architecture {architecture!r}; known are {', '.join(names)}")
         return names[architecture]
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Is a value of JSON what a field's type hint asks for? A whole number is a float too; a bool is no number."""
+    kinds = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    plain = [kind for kind in kinds if kind in (int, float, str, bool, NoneType)]
+    return len(plain) < len(kinds) or type(value) in plain or (type(value) is int and float in plain)
+
+
+def _path(theirs: str | Theirs) -> str:
+    return theirs.path if isinstance(theirs, Theirs) else theirs
 
 
 def _match(name: str, paths: Mapping[str, str | Theirs]) -> Place | None:
