@@ -21,7 +21,7 @@ PYTHON        = $(call new_enough,python3 python3.13 python3.12 python3.11 pytho
 # torch's lowest release has wheels up to Python 3.12.
 OLDEST_PYTHON = $(call new_enough,python3.11 python3.12 python3)
 
-.PHONY: help lab test suite lint types book sweep oldest thorough bench release clean
+.PHONY: help lab test suite lint types book sweep oldest verify thorough bench release clean
 .DEFAULT_GOAL := help
 
 help: ## list these commands
@@ -51,6 +51,10 @@ sweep: $(VENV)/.test ## run every experiment, reduced
 
 oldest: $(OLDEST)/.made ## imports and patterns on the lowest versions declared
 	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not browser and not thorough" tests/house/test_package.py tests/house/test_lab.py tests/patterns $(ARGS)
+
+verify: $(VENV)/.test ## the models against their references; write what was found, and the table of the README
+	$(PYTEST) tests/reference --record-verification
+	$(PY) -m tests.house.readme
 
 thorough: $(VENV)/.test ## full sweeps, 2,000 examples for each property (before a release)
 	$(PYTEST) -m "not book" --hypothesis-profile=thorough $(ARGS)

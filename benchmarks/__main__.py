@@ -21,9 +21,9 @@ def shown(readme: str) -> list[str]:
     return re.findall(r"<!-- benchmark:(\w+) -->", readme)
 
 
-def inserted(readme: str, name: str, table: str) -> str:
+def inserted(readme: str, name: str, table: str, kind: str = "benchmark") -> str:
     """The README with the table in the place of this name."""
-    start, end = f"<!-- benchmark:{name} -->", f"<!-- /benchmark:{name} -->"
+    start, end = f"<!-- {kind}:{name} -->", f"<!-- /{kind}:{name} -->"
     before, _, rest = readme.partition(start)
     if end not in rest:
         raise ValueError(f"README.md has {start} without {end}; write both, each on a line of its own.")

@@ -1,4 +1,4 @@
-"""The command line: `lmexplain lab | show | claims | ask | site`.
+"""The command line: `lmexplain lab | show | models | claims | ask | site`.
 
 Each command lives in a module of its own, with `add_arguments(parser)` and `run(args) -> int`, and is imported only
 when it is asked for: `lmexplain --help` loads neither torch nor matplotlib.
@@ -37,6 +37,7 @@ class Command:
 COMMANDS: dict[str, Command] = {
     "lab": Command("lmexplain.lab", "open the course in JupyterLab", passes_on=True),
     "show": Command("lmexplain.views.show", "draw an attention pattern as a page or a figure"),
+    "models": Command("lmexplain.study.models", "list the models, their sizes and how each was proved"),
     "claims": Command("lmexplain.study.claims", "list the sources' claims and what became of them"),
     "ask": Command("lmexplain.study.ask", "be asked an interview question in the terminal"),
     "site": Command("lmexplain.site", "write the reference of the package as a page"),

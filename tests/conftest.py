@@ -62,6 +62,8 @@ else:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--save-outputs", action="store_true", help="with -m book: save what the chapters showed in them")
+    parser.addoption("--record-verification", action="store_true",
+                     help="with tests/reference: write lmexplain/models/verification.json (make verify)")
 
 
 def find_chromium() -> Path | None:

@@ -12,6 +12,7 @@ import pytest
 
 from lmexplain import cli
 from tests.house.lowest import ROOT
+from tests.house.readme import current
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -58,6 +59,10 @@ def test_every_make_command_is_a_target_and_every_target_is_told():
     assert f".PHONY: {' '.join(['help', 'lab', 'test'])}" in MAKEFILE
     listed = subprocess.run(["make", "-C", str(ROOT), "help"], capture_output=True, text=True, encoding="utf-8").stdout
     assert set(re.findall(r"^  make ([a-z]+)", listed, re.MULTILINE)) == targets
+
+
+def test_the_table_of_the_models_is_current():
+    assert current(README) == README, "run `make verify`, or `python -m tests.house.readme` where only words changed"
 
 
 def test_links_lead_to_files():

@@ -13,7 +13,7 @@ from torch import Tensor
 from lmexplain.checkpoints import layout_of
 from lmexplain.models import Model
 
-from .peers import drawn
+from .peers import drawn, noted
 
 V, HEADS, LONGEST = 31, 2, 16
 SIZES: dict[str, Any] = {
@@ -41,7 +41,9 @@ def same(ours: Tensor, theirs: Any, what: str) -> None:
     expected = torch.stack(list(theirs)).detach() if vectors else torch.tensor(theirs, dtype=torch.float64)
     assert ours.shape == expected.shape, f"{what}: {tuple(ours.shape)} against {tuple(expected.shape)}"
     error = float((ours.detach() - expected).abs().max())
-    assert error <= 1e-10 * max(1.0, float(expected.abs().max())), f"{what}: differs by {error:.1e}"
+    limit = 1e-10 * max(1.0, float(expected.abs().max()))
+    assert error <= limit, f"{what}: differs by {error:.1e}"
+    noted(error / limit)
 
 
 def texts(*lengths: int, seed: int = 0) -> tuple[list[list[int]], Tensor, Tensor]:

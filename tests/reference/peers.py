@@ -13,6 +13,14 @@ from lmexplain.checkpoints import layout_of
 from lmexplain.models import Model
 
 TOLERANCE = 1e-5
+SHARES: list[float] = []
+"""Errors that the running test found, as shares of its tolerance (`--record-verification` keeps the largest)."""
+
+
+def noted(share: float) -> float:
+    """Any comparison with a reference tells its error here."""
+    SHARES.append(share)
+    return share
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,7 @@ def close(ours: Tensor, theirs: Tensor, what: str, where: Tensor | None = None) 
         return 0.0
     error, limit = float((ours - theirs).abs().max()), TOLERANCE * max(1.0, float(theirs.abs().max()))
     assert error <= limit, f"{what}: differs by {error:.2e}, more than {limit:.2e}"
-    return error / limit
+    return noted(error / limit)
 
 
 def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import pkgutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,10 +26,11 @@ CASES = [case for module in MODULES for case in getattr(module, "CASES", [])]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_matches_reference(case: Case, tmp_path: Path) -> None:
+def test_matches_reference(case: Case, tmp_path: Path, verified: Callable[..., None]) -> None:
     theirs = drawn(case.reference()).eval()
     theirs.save_pretrained(tmp_path / "theirs")
     ours = lmexplain.load(tmp_path / "theirs", model=case.model)
+    verified(type(ours), "a", case)
     for _, batch in case.batches():
         targets, where = case.targets(batch), case.compared(batch)
         a = ours(**batch, **targets, output_attentions=True)
@@ -46,11 +48,14 @@ def test_matches_reference(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.cached], ids=str)
-def test_in_pieces_from_a_cache_it_is_the_same(case: Case, tmp_path: Path) -> None:
+def test_in_pieces_from_a_cache_it_is_the_same(
+    case: Case, tmp_path: Path, verified: Callable[..., None]
+) -> None:  # fmt: skip
     """One token, then three, then the rest: each piece equals its part of the reference's one pass."""
     theirs = drawn(case.reference()).eval()
     theirs.save_pretrained(tmp_path / "theirs")
     ours = lmexplain.load(tmp_path / "theirs")
+    verified(type(ours), "a", case)
     for _, batch in case.batches():
         T, past = batch["input_ids"].shape[1], None
         whole = theirs(**batch, output_hidden_states=True, output_attentions=True)
