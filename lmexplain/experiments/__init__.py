@@ -7,6 +7,10 @@
 | `global_symmetry` | who sees the global tokens, whom they see, what their projections weigh | C125 |
 | `random_keys` | how many keys each query draws, how evenly, and in blocks | C126 |
 | `graph_distance` | diameter and mean path of the attention graph | C127 |
+| `mask_matrix` | one set of weights under UniLM's four matrices | C058 |
+| `factorized_embedding` | ALBERT's token table in two factors, and the rank of their product | C102, C140 |
+| `shared_layers` | ALBERT's sizes with one set of layer weights | C103 |
+| `module_replacing` | what BERT-of-Theseus leaves, and what it trains | C128, C129, C143 |
 """
 
 from importlib import import_module
@@ -35,6 +39,10 @@ EXPERIMENTS = {
     "global_symmetry": "GlobalSymmetry",
     "random_keys": "RandomKeys",
     "graph_distance": "GraphDistance",
+    "mask_matrix": "MaskMatrix",
+    "factorized_embedding": "FactorizedEmbedding",
+    "shared_layers": "SharedLayers",
+    "module_replacing": "ModuleReplacing",
 }
 """Every experiment (a module of this folder) and the class of its result. Modules are imported when they are run."""
 

@@ -35,7 +35,7 @@ class FactorizedEmbedding:
             ("wrong", "imprecise", "correct")[saved],
             f"with E = {self.embedding} the token table takes {figures[1]} weights instead of {figures[0]} in base and"
             f" {figures[3]} instead of {figures[2]} in xxlarge",
-            f"E = {self.embedding} 时，词表嵌入的参数在 base 中是 {figures[1]} 个，而不是 {figures[0]} 个；"
+            f"E = {self.embedding} 时，token 表的参数在 base 中是 {figures[1]} 个，而不是 {figures[0]} 个；"
             f"在 xxlarge 中是 {figures[3]} 个，而不是 {figures[2]} 个",
         )
 

@@ -5,6 +5,7 @@ is changed at a time, and the outputs that move must be those that the matrix le
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -14,7 +15,8 @@ from lmexplain.patterns import Pattern, reach, unilm
 
 __all__ = ["MaskMatrix", "obeyed", "run"]
 
-SETTINGS = ("bidirectional", "left-to-right", "right-to-left", "sequence-to-sequence")
+Setting = Literal["bidirectional", "left-to-right", "right-to-left", "sequence-to-sequence"]
+SETTINGS: tuple[Setting, ...] = ("bidirectional", "left-to-right", "right-to-left", "sequence-to-sequence")
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,15 @@ class MaskMatrix:
 def run(length: str = "reduced", seed: int = 0) -> MaskMatrix:
     """The counts are exact; the weights are drawn once for each seed from `seed` on."""
     n, seeds = 512, choose(length, reduced=1, quick=3, thorough=10)
-    pairs = [_counted(setting, n) for setting in SETTINGS]
+    two_sided, rightward, leftward, blocks = (_counted(setting, n) for setting in SETTINGS)
     moved = [obeyed(_model(s), 12) for s in range(seed, seed + seeds)]
     return MaskMatrix(
-        n, *pairs, Measured.of(moved, "%", "outputs that moved as the matrix says", what_zh="变化与矩阵一致的输出")
-    )
+        n, two_sided, rightward, leftward, blocks,
+        obeyed=Measured.of(moved, "%", "outputs that moved as the matrix says", what_zh="变化与矩阵一致的输出"),
+    )  # fmt: skip
 
 
-def pattern(setting: str, n: int) -> Pattern:
+def pattern(setting: Setting, n: int) -> Pattern:
     """The setting at n tokens; the source is half of them."""
     return unilm(setting, n // 2 if setting == "sequence-to-sequence" else None)
 
@@ -85,6 +88,6 @@ def _model(seed: int) -> UniLm:
         return UniLm(config).double().eval().requires_grad_(False)
 
 
-def _counted(setting: str, n: int) -> Measured:
+def _counted(setting: Setting, n: int) -> Measured:
     zh = dict(zip(SETTINGS, ("双向", "从左到右", "从右到左", "序列到序列"), strict=True))[setting]
     return Measured.of(pattern(setting, n).at(n).pairs(), "pairs", setting, unit_zh="个配对", what_zh=zh)

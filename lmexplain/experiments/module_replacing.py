@@ -46,7 +46,7 @@ class ModuleReplacing:
             f"{self.successor_trained.low:.0f}% of the successor's tensors have a gradient, and {others:.0f}% of all"
             f" others: embeddings, predecessor and head are frozen",
             f"successor 的张量有 {self.successor_trained.low:.0f}% 带梯度，其余张量为 {others:.0f}%："
-            f"嵌入、predecessor 和输出头都被冻结",
+            f"embedding、predecessor 和输出头都被冻结",
         )
 
     def distils(self) -> Verdict:
@@ -80,9 +80,9 @@ def run(length: str = "reduced", seed: int = 0) -> ModuleReplacing:
 
 
 def step(seed: int) -> tuple[float, float, float]:
-    """One step with half of the modules replaced: shares of tensors with a gradient, in %, and the loss beyond the task's.
+    """Passes with half of the modules replaced, until every successor has run.
 
-    At rate 1/2 some successors do not run; all are given their turn by two passes, one with each half.
+    Shares of the successor's and of all other tensors with a gradient, in %, and the largest loss beyond the task's.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -92,7 +92,7 @@ def step(seed: int) -> tuple[float, float, float]:
         )  # fmt: skip
         model = Theseus.from_predecessor(Bert(config, "SequenceClassification"), successor_layers=3).train()
         ids, labels, more, seen = torch.randint(0, 31, (4, 8)), torch.tensor([0, 1, 0, 1]), 0.0, set()
-        while len(seen) < 3:                            # until every successor has run
+        while len(seen) < 3:
             output = model(ids, labels=labels)
             assert output.loss is not None and output.logits is not None
             more = max(more, float((output.loss - F.cross_entropy(output.logits, labels)).abs()))

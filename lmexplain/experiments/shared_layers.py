@@ -7,7 +7,7 @@ its own, and how often a pass runs through the shared ones.
 from dataclasses import dataclass
 
 from lmexplain.experiments.measure import Measured, Verdict
-from lmexplain.models import Albert, AlbertConfig
+from lmexplain.models import Albert, AlbertConfig, Model
 from lmexplain.models.counts import count, on_meta
 
 __all__ = ["SharedLayers", "layer_weights", "run"]
@@ -50,14 +50,18 @@ def run(length: str = "reduced", seed: int = 0) -> SharedLayers:
     return SharedLayers(
         **{size: _parameters(total, f"{size}, with pooler", f"{size}，含 pooler") for size, total in totals.items()},
         unshared_base=_parameters(unshared, "base, if layers shared nothing", "base，若各层互不共享"),
-        own_layers=Measured.of(own, "layers", "with weights of their own, base", unit_zh="层", what_zh="有独立权重，base"),
-        run_layers=Measured.of(L, "layers", "that a pass runs through, base", unit_zh="层", what_zh="一次前向经过，base"),
+        own_layers=_layers(own, "with weights of their own, base", "有独立权重，base"),
+        run_layers=_layers(L, "that a pass runs through, base", "一次前向经过，base"),
     )
 
 
-def layer_weights(model: Albert) -> int:
+def layer_weights(model: Model) -> int:
     """Parameters of one layer: attention, feed-forward and their norms."""
     return sum(weight.numel() for weight in model.layers[0].parameters())
+
+
+def _layers(count: int, what: str, what_zh: str) -> Measured:
+    return Measured.of(count, "layers", what, unit_zh="层", what_zh=what_zh)
 
 
 def _parameters(count: int, what: str, what_zh: str) -> Measured:

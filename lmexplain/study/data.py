@@ -103,8 +103,9 @@ class Evidence:
     """What a statement rests on.
 
     `kind` is "experiment" (`ref`: its name in `lmexplain.experiments`), "claim" (its id), "paper" (its key in
-    `papers.yaml`, where released code stands too; `where`: section, table or function), "figure" (its id), or "count":
-    exactly `value` pairs of the pattern `ref` at length `n`, or block pairs where `block` gives a size.
+    `papers.yaml`, where released code stands too; `where`: section, table or function), "figure" (its id), "count":
+    exactly `value` pairs of the pattern `ref` at length `n`, or block pairs where `block` gives a size; or
+    "parameters": the published model `ref` has exactly `value`, of one `part` where that is named, with a `head`.
     """
 
     kind: str
@@ -113,6 +114,8 @@ class Evidence:
     n: int = 0
     block: int = 0
     value: int = 0
+    part: str = ""
+    head: str = ""
 
     def text(self, lang: str = "en") -> str:
         """As it is printed under the statement."""
@@ -121,6 +124,9 @@ class Evidence:
         if self.kind == "count":
             key = "study.evidence_blocks" if self.block else "study.evidence_pairs"
             return word(key, lang, pattern=self.ref, n=f"{self.n:,}", value=f"{self.value:,}")
+        if self.kind == "parameters":
+            whole = ", ".join(filter(None, (self.ref, self.head, self.part)))
+            return word("study.evidence_parameters", lang, of=whole, value=f"{self.value:,}")
         return word(f"study.evidence_{self.kind}", lang, ref=self.ref)
 
     @property
@@ -318,11 +324,12 @@ def _source(row: "Row", documents: dict[str, Text]) -> Source:
     return Source(document, line, row.words("title", default="") or None, documents[document])
 
 
-KINDS = {"experiment": "", "claim": "", "figure": "", "paper": "where", "count": "n block value"}
+KINDS = {"experiment": "", "claim": "", "figure": "", "paper": "where", "count": "n block value",
+         "parameters": "part head value"}  # fmt: skip
 
 
 def _evidence(row: "Row", required: bool) -> tuple[Evidence, ...]:
-    given = row.parts("evidence", f"{' '.join(KINDS)} where n block value", required=required)
+    given = row.parts("evidence", " ".join([*KINDS, *KINDS.values()]), required=required)
     if required and not given:
         raise row.error("evidence", "is empty; name the experiment, claim, count, figure or paper that it rests on")
     return tuple(_one_evidence(each) for each in given)
@@ -338,6 +345,8 @@ def _one_evidence(row: "Row") -> Evidence:
         raise row.error(None, f"holds {', '.join(more)}, which {kind} does not take")
     if kind == "count" and not {"n", "value"} <= set(more):
         raise row.error("count", "lacks n or value; say how many pairs at which length")
+    if kind == "parameters" and "value" not in more:
+        raise row.error("parameters", "lacks value; say how many parameters")
     if kind == "paper":
         row.one_of("paper", papers())
     return Evidence(kind, row.words(kind), **more)
@@ -469,9 +478,12 @@ _MARK = "[\u3000-\u303f\uff00-\uffef]"
 
 
 def _find(what: str, id: str, known: dict[str, Made]) -> Made:
-    wanted = re.match(r"([A-Za-z]+)0*(\d+)$", id.strip())
+    def plain(key: str) -> tuple[str, int, str] | None:
+        parts = re.fullmatch(r"([A-Za-z]+)(\d+)([a-z]?)", key.strip())
+        return (parts[1].upper(), int(parts[2]), parts[3]) if parts else None
+
     for key, found in known.items():
-        if wanted and key == f"{wanted[1].upper()}{wanted[2].zfill(len(key) - len(wanted[1]))}":
+        if plain(key) == plain(id):
             return found
     raise ValueError(f"there is no {what} {id!r}; there are {', '.join(known)}")
 

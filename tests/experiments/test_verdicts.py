@@ -40,7 +40,33 @@ CASES = {
         ({"see_global": 100, "global_diameter": 2, "both_diameter": 2}, "imprecise"),
         ({"see_global": 99.9, "global_diameter": 2, "both_diameter": 7}, "wrong"),
     ],
+    "mask_matrix": [
+        ({"bidirectional": 9, "left_to_right": 5, "sequence_to_sequence": 7, "obeyed": 100}, "correct"),
+        ({"bidirectional": 9, "left_to_right": 5, "sequence_to_sequence": 9, "obeyed": 100}, "imprecise"),
+        ({"bidirectional": 9, "left_to_right": 5, "sequence_to_sequence": 7, "obeyed": 99.5}, "wrong"),
+    ],
+    "factorized_embedding": [
+        ({"whole_base": 9, "factored_base": 4, "whole_xxlarge": 90, "factored_xxlarge": 5}, "correct"),
+        ({"whole_base": 9, "factored_base": 10, "whole_xxlarge": 90, "factored_xxlarge": 5}, "imprecise"),
+        ({"whole_base": 9, "factored_base": 10, "whole_xxlarge": 90, "factored_xxlarge": 95}, "wrong"),
+    ],
+    "shared_layers": [
+        ({"own_layers": 1, "run_layers": 12}, "correct"),
+        ({"own_layers": 3, "run_layers": 12}, "imprecise"),
+        ({"own_layers": 12, "run_layers": 12}, "wrong"),
+    ],
+    "module_replacing": [({"module": 4}, "correct"), ({"module": 2.4}, "wrong")],
 }
+#: Rules other than `verdict`: experiment and method, what is made up, what it must say.
+RULES = [
+    ("factorized_embedding", "decomposition", {"rank": 128, "embedding": 128, "width": 768}, "correct"),
+    ("factorized_embedding", "decomposition", {"rank": 768, "embedding": 128, "width": 768}, "wrong"),
+    ("module_replacing", "trained", {"successor_trained": 100, "other_trained": 0}, "correct"),
+    ("module_replacing", "trained", {"successor_trained": 100, "other_trained": 4}, "imprecise"),
+    ("module_replacing", "trained", {"successor_trained": 50, "other_trained": 0}, "wrong"),
+    ("module_replacing", "distils", {"beyond_task": 0}, "imprecise"),
+    ("module_replacing", "distils", {"beyond_task": 0.3}, "correct"),
+]
 SETTINGS = {"dilation": 2, "width": 512, "r": 3}
 
 
@@ -61,6 +87,13 @@ def made_up(name: str, **numbers: float):
 @pytest.mark.parametrize("name, numbers, judgement", [(name, *case) for name, cases in CASES.items() for case in cases])
 def test_numbers_decide(name, numbers, judgement):
     assert made_up(name, **numbers).verdict().judgement == judgement
+
+
+@pytest.mark.parametrize("name, rule, numbers, judgement", RULES)
+def test_other_rules_decide_by_numbers_too(name, rule, numbers, judgement):
+    verdict = getattr(made_up(name, **numbers), rule)()
+    assert verdict.judgement == judgement
+    assert digits(verdict.because) == digits(verdict.because_zh) != []
 
 
 @pytest.mark.parametrize("name", experiments.EXPERIMENTS)

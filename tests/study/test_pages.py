@@ -53,7 +53,7 @@ def test_the_answer_is_hidden_until_asked(id):
     plain = [re.sub("`", "", text) for text in (question.spoken.en, question.trap.text.zh, question.points[0].text.en)]
     assert all(text in page.hidden and text not in page.seen for text in plain)
     assert question.wording.en in page.seen and question.wording.zh in page.seen
-    assert question.source.title in page.seen
+    assert (question.source.title or "") in page.seen
     assert question.spoken.en not in study.ask(id).plain
 
 
