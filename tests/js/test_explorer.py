@@ -118,7 +118,7 @@ def test_a_finger_points_and_paints(open_explorer):
     for k in (3, 4, 5):
         touch("touchMove", explorer.centre(2, k))
     touch("touchEnd")
-    assert explorer.colours([(2, k) for k in (1, 2, 4)]) == [role("blocked"), role("cells"), role("cells")]
+    assert explorer.colours([(2, k) for k in (1, 2, 4)]) == [role("blocked"), role("painted"), role("painted")]
     assert "“river” (5)" in explorer.status
 
 
@@ -394,6 +394,15 @@ def test_painting_keeps_the_answer_to_itself_until_asked(open_explorer):
     assert set(explorer.colours([(t, t) for t in range(13)])) == {role("blocked")}
     explorer.page.mouse.move(*explorer.centre(3, 3))
     assert "window" not in explorer.status
+    explorer.click(2, 9)
+    judging = {look[theme].upper() for name in ("right", "missing", "extra") for look in [PALETTE["roles"][name]]
+               for theme in ("light", "dark")}  # fmt: skip
+    assert explorer.colours([(2, 9)]) == [role("painted")] and role("painted") not in judging
+    marks = {name: look["mark"] for name, look in PALETTE["roles"].items()}
+    assert marks["painted"] not in (marks["right"], marks["missing"], marks["extra"])
+    assert explorer.root.locator(".lm-panel .lm-legend li").all_inner_texts() == [f"{word('score.painted')}\n1"]
+    assert explorer.root.locator(".lm-score").inner_text() == ""
+    explorer.page.keyboard.press("Control+z")
     explorer.root.get_by_role("checkbox", name=word("paint.check")).check()
     assert set(explorer.colours([(t, t) for t in range(12) if t != 3])) == {role("missing")}
 
@@ -876,7 +885,7 @@ def counted(explorer: Explorer) -> list[str]:
 
 def test_a_painting_outlives_other_lengths(open_explorer):
     """Shorter and back, longer, with cached keys before it: every cell stays at its place in the text."""
-    explorer = open_explorer(P.window(2), keys=16, mode="paint", at=[15, 15])
+    explorer = open_explorer(P.window(2), keys=16, mode="paint", at=[15, 15], check=True)
     for cell in ((0, 0), (1, 1), (14, 13)):
         explorer.click(*cell)
     assert counted(explorer) == ["3", "43", "0"]
@@ -905,7 +914,7 @@ def test_what_was_painted_can_be_taken_back(open_explorer):
         assert counted(explorer)[0] != "2"
         undo.click()
         assert counted(explorer)[0] == "2", act
-        assert explorer.colours([(3, 3)]) == [role("cells")]
+        assert explorer.colours([(3, 3)]) == [role("painted")]
     explorer.matrix().focus()
     for left in ("1", "0", "0"):
         explorer.page.keyboard.press("Control+z")

@@ -438,6 +438,8 @@ export function makePainter() {
 /* ── one plot: matrix, labels, strips, and what lies over them ───────────────────────────────────────────────────── */
 
 const LEAST_LABEL = 9; // smallest cell, in CSS pixels, whose token is written beside it
+const LEAST_TYPE = 11; // smallest type, in CSS pixels: where rows are narrower, every second label is written
+const LARGEST_CELL = 64;
 
 /** How much of a row that is not yet shown the paper hides. */
 export const WASH = 0.82;
@@ -475,6 +477,7 @@ export function makePlot(on) {
   const measured = [];
   const furniture = [];
   const laidOver = [];
+  let written = []; // the labels as they were drawn
   let path = []; // the cells numbered over the matrix
   const widest = new WeakMap();
 
@@ -504,14 +507,15 @@ export function makePlot(on) {
       colText,
     } = picture;
     const count = picture.strips?.length ?? 0;
-    const font = 12 * theme.scale;
+    const font = 13 * theme.scale; // the largest that labels take
     const strip = count ? Math.round(14 * theme.scale) : 0;
     const below = count * strip + (count ? 10 : 0);
     ctx.font = theme.font(font);
     const longest = (text, n) => longestOf(text, Math.min(n, 400), theme);
-    const fit = (left, above) => {
+    const fit = (beside, over) => {
+      const [left, above] = [Math.ceil(beside), Math.ceil(over)];
       const [w, h] = [Math.max(40, width - left - 2) * dpr, Math.max(40, height - above - below) * dpr];
-      const wide = Math.min(w / S, h / T, 40 * dpr * theme.scale);
+      const wide = Math.min(w / S, h / T, LARGEST_CELL * dpr * theme.scale);
       const s = wide * view.zoom;
       return { left, above, w, h, s: s >= 5 ? Math.floor(s) : s };
     };
@@ -556,6 +560,8 @@ export function makePlot(on) {
       canvas.height = h;
       canvas.style.width = `${layout.width}px`;
       canvas.style.height = `${layout.height}px`;
+      node.style.width = canvas.style.width;
+      node.style.height = canvas.style.height;
     }
   }
 
@@ -591,8 +597,6 @@ export function makePlot(on) {
     if (node.dataset.cells !== where) {
       // where the cells are, for whoever drives the page
       node.dataset.cells = where;
-      node.style.width = `${layout.width}px`;
-      node.style.height = `${layout.height}px`;
     }
     const bare = !unchanged(furniture, [layout, theme, rowText, colText, offset, where]) || below.length > 0;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
@@ -628,10 +632,10 @@ export function makePlot(on) {
     ctx.globalAlpha = 1;
   }
 
-  function clipped(text, width) {
-    if (ctx.measureText(text).width <= width) return text;
+  function clipped(text, width, pen = ctx) {
+    if (pen.measureText(text).width <= width) return text;
     let n = text.length;
-    while (n > 1 && ctx.measureText(`${text.slice(0, n)}…`).width > width) n--;
+    while (n > 1 && pen.measureText(`${text.slice(0, n)}…`).width > width) n--;
     return `${text.slice(0, n)}…`;
   }
 
@@ -646,10 +650,10 @@ export function makePlot(on) {
     } = shown;
     const out = [];
     const size = layout.text
-      ? Math.min(13 * theme.scale, Math.max(LEAST_LABEL * theme.scale, side() * 0.8))
-      : 11 * theme.scale;
-    const room = (24 * theme.scale) / side();
-    const step = layout.text ? 1 : 2 ** Math.max(0, Math.ceil(Math.log2(room)));
+      ? Math.min(13 * theme.scale, Math.max(LEAST_TYPE * theme.scale, side() * 0.8))
+      : LEAST_TYPE * theme.scale;
+    const room = (layout.text ? 0.9 * size : 24 * theme.scale) / side();
+    const step = 2 ** Math.max(0, Math.ceil(Math.log2(room)));
     ctx.font = theme.font(size);
     const seen = (i) => xOf(i) + side() > layout.left && xOf(i) < right();
     const turned =
@@ -695,7 +699,8 @@ export function makePlot(on) {
   function drawLabels({ theme }) {
     ctx.fillStyle = theme.muted;
     ctx.textBaseline = "middle";
-    for (const { text, x, y, size, align, turned } of labels()) {
+    written = labels().map((label) => ({ ...label, box: boxOf(label, theme) }));
+    for (const { text, x, y, size, align, turned } of written) {
       ctx.save();
       ctx.font = theme.font(size);
       ctx.textAlign = align;
@@ -704,6 +709,15 @@ export function makePlot(on) {
       ctx.fillText(text, 0, 0);
       ctx.restore();
     }
+  }
+
+  /** The room a label takes: left, top, right, bottom. */
+  function boxOf({ text, x, y, size, align, turned }, theme) {
+    ctx.font = theme.font(size);
+    const w = ctx.measureText(text).width;
+    if (turned) return [x - size / 2, y - w, x + size / 2, y];
+    const from = x - { left: 0, center: 0.5, right: 1 }[align] * w;
+    return [from, y - size / 2, from + w, y + size / 2];
   }
 
   /** The strips under the matrix, one per layer, as rectangles. */
@@ -757,13 +771,45 @@ export function makePlot(on) {
     top.strokeRect(x - 1 - grown, y - 1 - grown, unit + 1 + 2 * grown, unit + 1 + 2 * grown);
     for (const stop of stops()) drawStop(top, stop, theme);
     top.restore();
-    pill(rowText ? rowText(cursor.t) : String(cursor.t + offset), layout.left - 5, yOf(cursor.t) + side() / 2, "right");
-    pill(
-      colText ? colText(cursor.k) : String(cursor.k),
-      xOf(cursor.k) + side() / 2,
-      layout.above - 12 * theme.scale,
-      "center",
-    );
+    const words = [rowText?.(cursor.t) ?? String(cursor.t + offset), colText?.(cursor.k) ?? String(cursor.k)];
+    const middle = side() / 2;
+    pill(words[0], { x: layout.left - 5, y: y + middle, room: layout.left - 5, align: "right" });
+    if (written.some(({ turned }) => turned))
+      pill(words[1], { x: x + middle, y: layout.above - 4, room: layout.above - 4, turned: true });
+    else
+      pill(words[1], { x: x + middle, y: layout.above - 12 * theme.scale, room: layout.width - layout.left });
+  }
+
+  /** A label of the cursor, on ink, in the margin; the labels that it would cover in part are covered whole. */
+  function pill(text, { x, y, room, align, turned }) {
+    const { theme } = shown;
+    const size = 12 * theme.scale;
+    const half = size * 0.75;
+    top.font = theme.font(size);
+    const words = clipped(text, room - 10, top);
+    const length = top.measureText(words).width + 10;
+    const from = Math.max(layout.left - 4, Math.min(x - length / 2, layout.width - length)); // beside the row's label
+    const box = turned
+      ? [x - half, y - length, x + half, y]
+      : align === "right"
+        ? [x - length, y - half, x, y + half]
+        : [from, y - half, from + length, y + half];
+    top.fillStyle = theme.paper;
+    for (const { box: b } of written)
+      if (b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1])
+        top.fillRect(b[0], b[1], b[2] - b[0], b[3] - b[1]);
+    top.fillStyle = theme.ink;
+    top.beginPath();
+    top.roundRect(box[0], box[1], box[2] - box[0], box[3] - box[1], 4);
+    top.fill();
+    top.save();
+    top.translate(...(turned ? [x + 0.5, y - 5] : [box[0] + 5, y + 0.5]));
+    if (turned) top.rotate(-Math.PI / 2);
+    top.fillStyle = theme.paper;
+    top.textAlign = "left";
+    top.textBaseline = "middle";
+    top.fillText(words, 0, 0);
+    top.restore();
   }
 
   /** Where the numbers of the path stand, as far as they are in sight. */
@@ -773,23 +819,6 @@ export function makePlot(on) {
     return cells
       .map(([t, k], i) => ({ x: xOf(k) + side() / 2, y: yOf(t) + side() / 2, radius, size, text: String(i + 1) }))
       .filter(({ x, y }) => x >= layout.left && x <= right() && y >= layout.above && y <= bottom());
-  }
-
-  function pill(text, x, y, align) {
-    const { theme } = shown;
-    const size = 12 * theme.scale;
-    top.font = theme.font(size);
-    const words = text.length > 24 ? `${text.slice(0, 23)}…` : text;
-    const width = top.measureText(words).width + 10;
-    const from = Math.max(0, Math.min(align === "right" ? x - width : x - width / 2, layout.width - width));
-    top.fillStyle = theme.ink;
-    top.beginPath();
-    top.roundRect(from, y - size * 0.75, width, size * 1.5, 4);
-    top.fill();
-    top.fillStyle = theme.paper;
-    top.textAlign = "left";
-    top.textBaseline = "middle";
-    top.fillText(words, from + 5, y + 0.5);
   }
 
   function placeOf(event) {

@@ -35,8 +35,8 @@ const ICONS = {
   previous: "M10 3L5 8l5 5",
   first: "M4 3v10M12 3L7 8l5 5",
   last: "M12 3v10M4 3l5 5-5 5",
-  plus: "M8 3v10M3 8h10",
-  minus: "M3 8h10",
+  zoom_in: "M7 2.500a4.500 4.500 0 1 0 .01 0M10.300 10.300L14 14M7 5v4M5 7h4",
+  zoom_out: "M7 2.500a4.500 4.500 0 1 0 .01 0M10.300 10.300L14 14M5 7h4",
   close: "M4 4l8 8M12 4l-8 8",
   swap: "M3 5.500h10l-2.500-2.500M13 10.500H3L5.500 13",
   fit: "M2 2h12v12H2zM5 5h6v6H5z",
@@ -236,6 +236,7 @@ export function controlsOf(node, path, { say, line, read, change, sample }) {
           textField(say("field.positions"), node.positions.join(", "), (text) => replace(numbersIn(text))),
           (at) => at.positions.join(", "),
         );
+      if (node.positions.length) note(say("positions_note"));
       const free = () =>
         [0, S - 1, S >> 1, ...Array(S).keys()].find((p) => !positions().some((taken) => (taken + S) % S === p)) ?? 0;
       out.push({

@@ -19,7 +19,7 @@
    }
    All but version and spec may be left out. The state goes back to the model when the reader changes it. */
 
-import { evaluate, refuse } from "./patterns.js";
+import { closersOf, evaluate, refuse } from "./patterns.js";
 import { LIMITS, bitText, checkedSpec, fitted, isRefusal, parse } from "./language.js";
 import { mixed, rowBuffer, tally } from "./canvas.js";
 import { h } from "./controls.js";
@@ -91,6 +91,7 @@ function makeApp(model, host, root) {
     cached,
     computed,
     buffer,
+    counted,
     picture,
     tokenAt,
     painted,
@@ -195,9 +196,15 @@ function makeApp(model, host, root) {
     const { queries: T, keys: S, start, batch, head } = state;
     const grid = evaluate(spec, T, S, start, batch, head);
     const source = { T, S, row: grid.reasons };
-    const counted = tally(source, grid.leaves.length, buffer(S));
-    Object.assign(source, { kept: counted.kept, scattered: counted.scattered });
-    return { grid, source, classes: kindsOf(grid.leaves, state.palette, app.theme), ...counted };
+    const sums = tally(source, grid.leaves.length, buffer(S));
+    Object.assign(source, { kept: sums.kept, scattered: sums.scattered });
+    const closers = closersOf(spec, grid.h);
+    return { grid, source, closers, classes: kindsOf(grid.leaves, state.palette, app.theme), ...sums };
+  }
+
+  /** How many pairs leaf i is the first to allow, in words. */
+  function counted(P, i) {
+    return P.closers[i] ? say("closes") : num(P.counts[i + 1]);
   }
 
   /** The pattern under `key` as app[name]. One that does not fit these lengths leaves the last picture, and words. */
@@ -231,7 +238,7 @@ function makeApp(model, host, root) {
     const isPointed = (i) => !app.pointed || (P === app[app.pointed.name] && i === app.pointed.leaf);
     const classes = P.classes.map((kind, i) => (isPointed(i) ? kind : faint(kind)));
     const legend = () =>
-      P.grid.leaves.map((leaf, i) => ({ kind: P.classes[i], text: `${nameOf(leaf, say)} · ${num(P.counts[i + 1])}` }));
+      P.grid.leaves.map((leaf, i) => ({ kind: P.classes[i], text: `${nameOf(leaf, say)} · ${counted(P, i)}` }));
     return {
       source: P.source,
       classes,
@@ -387,8 +394,10 @@ function makeApp(model, host, root) {
     });
   }
 
+  /** Choose what to do; the keys then act on the matrix. */
   function enter(mode) {
     playing(false);
+    root.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
     set({ mode, ...(MODES[mode].needs && !state.compare ? { compare: { op: "causal" } } : {}) });
   }
 

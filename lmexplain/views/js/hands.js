@@ -71,7 +71,7 @@ function matrixKey(app, mode, event) {
   if (dt || dk) {
     app.point({ t: t + dt, k: k + dk });
     if (app.view.zoom > 1) app.zoom(1);
-  } else if (event.key === " " || event.key === "Enter") {
+  } else if (event.key === "Enter" || (event.key === " " && !mode.plays)) {
     if (mode.toggle) mode.toggle(app, app.cursor, event);
     else mode.press?.(app, { zone: "cell", ...app.cursor }, event);
   } else return;
@@ -89,6 +89,10 @@ export function presenterKey(app, event) {
     return MODES[mode].undo(app);
   }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(target)) return;
+  const pressable = target.matches?.("button, summary, [type=checkbox]");
+  if (MODES[mode].paints && target.type !== "range" && !(pressable && [" ", "Enter"].includes(event.key)))
+    matrixKey(app, MODES[mode], event);
+  if (event.defaultPrevented) return;
   const step = (by) => () => (MODES[mode].step ?? stepQuery)(app, by);
   const larger = (by) => () => app.set({ size: Math.max(70, Math.min(220, size + by)) });
   const acts = {
@@ -109,8 +113,7 @@ export function presenterKey(app, event) {
   };
   if (target.type !== "range")
     Object.assign(acts, { ArrowRight: step(1), ArrowDown: step(1), ArrowLeft: step(-1), ArrowUp: step(-1) });
-  if (mode === "film" && target.tagName !== "BUTTON" && target.tagName !== "SUMMARY")
-    acts[" "] = () => app.playing(!app.timer);
+  if (!pressable) acts[" "] = () => MODES[mode].plays && app.playing(!app.timer); // and never scrolls
   if (!Object.hasOwn(acts, event.key)) return;
   event.preventDefault();
   event.stopPropagation();
@@ -135,7 +138,7 @@ export function showKeys(app) {
     ["← → ↑ ↓", "cursor"],
     ["n  p  PageDown  PageUp", "next"],
     ["1 … 7", "mode"],
-    ["Space", "toggle"],
+    ["Space  Enter", "toggle"],
     ["Ctrl z", "undo"],
     ["+  −", "larger"],
     ["z  Shift z", "zoom"],

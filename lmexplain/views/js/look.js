@@ -5,7 +5,10 @@ import { MARKS, drawCell, mixed } from "./canvas.js";
 import { h } from "./controls.js";
 
 const LATIN = ["system-ui", "-apple-system", '"Segoe UI"', "Roboto", '"Noto Sans"'];
-const FONTS = [...LATIN, '"PingFang SC"', '"Microsoft YaHei"', '"Noto Sans CJK SC"'];
+const CHINESE =
+  "PingFang SC|Hiragino Sans GB|Microsoft YaHei|Noto Sans CJK SC|Noto Sans SC|Source Han Sans SC|Source Han Sans CN|" +
+  "WenQuanYi Micro Hei|WenQuanYi Zen Hei|Droid Sans Fallback|SimHei|SimSun";
+const FONTS = [...LATIN, ...CHINESE.split("|").map((name) => `"${name}"`)];
 
 export function themeOf(palette, dark, scale, family) {
   const name = dark ? "dark" : "light";
@@ -26,6 +29,24 @@ export function themeOf(palette, dark, scale, family) {
     }),
     layers: palette.layers[name],
   };
+}
+
+const UNASSIGNED = "\u2fe0"; // no font has it: what is drawn for it is the box
+
+/** The characters of these texts for which the reader has no font: they are drawn as the box is. */
+export function boxed(texts, stack) {
+  const wanted = new Set(texts.join("").match(/[^\p{M}\p{Z}\p{Cc}\p{Cf}\0-\u024f]/gu));
+  if (!wanted.size) return [];
+  const canvas = h("canvas", { width: 20, height: 20 });
+  const ctx = canvas.getContext("2d", { willReadFrequently: true });
+  ctx.font = `16px ${stack}`;
+  const drawn = (sign) => {
+    ctx.clearRect(0, 0, 20, 20);
+    ctx.fillText(sign, 1, 16);
+    return ctx.getImageData(0, 0, 20, 20).data.join();
+  };
+  const box = drawn(UNASSIGNED);
+  return [...wanted].filter((sign) => drawn(sign) === box);
 }
 
 /** The part that gives a leaf its colour: of blocks, what is taken over blocks. */
@@ -103,7 +124,7 @@ export function nameOf(node, say) {
   }
 }
 
-function shortList(values) {
+export function shortList(values) {
   const shown = values
     .slice(0, 6)
     .map((v) => (v < 0 ? `−${-v}` : v))

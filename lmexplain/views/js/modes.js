@@ -6,7 +6,8 @@
      press, toggle, lift (app, place, …)    a cell pressed by hand or key     chip(app, k) a token of the text pressed
      say(app, cell), chips(app), cells(app) the line below, colours of the text, cells numbered over the matrix
    and of itself: needs (a second pattern), paints (a press is a stroke), hides (rows stay secret), byRow (another
-   row is another picture), holdsRow (the row changes by a press alone), follows (the panel speaks of the cursor). */
+   row is another picture), holdsRow (the row changes by a press alone), follows (the panel speaks of the cursor),
+   plays (space starts and stops it). */
 
 import { evaluate, pathOf, walker } from "./patterns.js";
 import { permutationOf, streamed } from "./language.js";
@@ -275,9 +276,11 @@ function diagramOf(app, found, edges) {
     svg.append(
       make("circle", { cx: x(k), cy: y(i), r: 6, fill: app.theme.ink, stroke: app.theme.paper, "stroke-width": 2 }),
     );
-    const anchor = x(k) < left + 60 ? "start" : x(k) > left + width - 60 ? "end" : "middle";
+    const next = found[i + 1];
     const label = app.tokenAt(k);
-    const nudge = anchor === "start" ? -6 : anchor === "end" ? 6 : 0;
+    const edge = i && next !== undefined ? (next < k ? "start" : "end") : null; // away from the line that leaves below
+    const anchor = edge ?? (x(k) < left + 60 ? "start" : x(k) > left + width - 60 ? "end" : "middle");
+    const nudge = (anchor === "start" ? -6 : anchor === "end" ? 6 : 0) * (edge ? -1 : 1);
     svg.append(
       make(
         "text",
@@ -381,6 +384,7 @@ function orderOf(app) {
 }
 
 const film = {
+  plays: true,
   holdsRow: true,
   panel(app) {
     const { say } = app;
@@ -512,6 +516,11 @@ function scoreList(app, { right, missing, extra }) {
   return JUDGED.map((role) => legend(app.theme.role(role), app.say(`score.${role}`), app.num(counts[role])));
 }
 
+/** The legend while nothing is judged. */
+function paintedLine(app, count) {
+  return legend(app.theme.role("painted"), app.say("score.painted"), app.num(count));
+}
+
 /** Set the cells from the last under the pointer to this one to what the first cell of the stroke became. */
 function brush(app, drawn, { zone, t, k }, event) {
   if (zone !== "cell") return;
@@ -550,8 +559,9 @@ const paint = {
       check.set(app.state.check);
       const found = score(app, app.painted());
       lead.textContent = say("paint.target", { name: nameOf(app.A.grid.spec, say) });
-      result.replaceChildren(app.pct(found.share), " ", h("small", {}, say("paint.agree")));
-      list.replaceChildren(...scoreList(app, found));
+      const asked = app.state.check;
+      result.replaceChildren(...(asked ? [app.pct(found.share), " ", h("small", {}, say("paint.agree"))] : []));
+      list.replaceChildren(...(asked ? scoreList(app, found) : [paintedLine(app, found.right + found.extra)]));
     };
     return {
       node: lines(
@@ -583,7 +593,7 @@ const paint = {
     return [
       {
         ...app.picture(app.A),
-        ...roles(app, app.state.check ? JUDGED : ["cells"], (role) => `score.${role}`),
+        ...roles(app, app.state.check ? JUDGED : ["painted"], (role) => `score.${role}`),
         source,
       },
     ];
@@ -678,7 +688,7 @@ const predict = {
     return [
       {
         ...app.picture(app.A),
-        ...roles(app, [...JUDGED, "predicted", "hidden"], (role) => `score.${role}`),
+        ...roles(app, [...JUDGED, "painted", "hidden"], (role) => `score.${role}`),
         source: { T, S, row },
       },
     ];

@@ -5,7 +5,7 @@ import { LIMITS, checkedSpec } from "./language.js";
 import { makePlot } from "./canvas.js";
 import { button, choice, controlsOf, h, nodeAt, setText, shapeOf, slider, withNode } from "./controls.js";
 import { expressionField, presetMenu } from "./fields.js";
-import { conditionOf, mathOf, nameOf, swatch } from "./look.js";
+import { boxed, conditionOf, mathOf, nameOf, shortList, swatch } from "./look.js";
 import { MODES } from "./modes.js";
 import { nextTheme, showKeys } from "./hands.js";
 import { copyLink, exported } from "./share.js";
@@ -26,6 +26,8 @@ const TOKENS = new RegExp(
   "gu",
 );
 
+const BETWEEN_HAN = /(?<=[\u2e80-\uffef]) (?=[\u2e80-\uffef])/g; // where no space is written
+
 export function makePage(app, on) {
   const { say, num, pct, unit, root } = app;
   const plots = [];
@@ -42,7 +44,8 @@ export function makePage(app, on) {
   const partsAt = h("section.lm-parts");
   const numbersAt = h("section.lm-numbers");
   const sequenceAt = h("details.lm-sequence");
-  const stage = h("div.lm-stage", {}, plotsAt, zoomAt, status, sentence);
+  const boxes = h("p.lm-boxes", { role: "status" });
+  const stage = h("div.lm-stage", {}, plotsAt, zoomAt, status, boxes, sentence);
   const side = h("div.lm-side", {}, panelAt, partsAt, numbersAt, sequenceAt);
   root.append(
     h(
@@ -102,9 +105,9 @@ export function makePage(app, on) {
     buildNumbers();
     zoomAt.replaceChildren(
       ...[
-        ["minus", "zoom_out", 1 / 1.6],
+        ["zoom_out", "zoom_out", 1 / 1.6],
         ["fit", "zoom_fit", 0],
-        ["plus", "zoom_in", 1.6],
+        ["zoom_in", "zoom_in", 1.6],
       ].map(([name, word, by]) => button(say(word), () => app.zoom(by), { name, kind: "lm-small" })),
       density,
     );
@@ -248,9 +251,17 @@ export function makePage(app, on) {
       ...(samples > 1 ? [picker("batch", samples)] : []),
       ...(heads > 1 ? [picker("head", heads)] : []),
       h("h3", {}, both ? say("parts_of", { letter: "A" }) : say("parts")),
+      ...partsNote(),
       ...partsOf("spec", "A"),
       ...(both ? [h("h3", {}, say("parts_of", { letter: "B" })), ...partsOf("compare", "B")] : []),
     );
+  }
+
+  /** How the pairs are counted, where several parts share them. */
+  function partsNote() {
+    const closers = [app.A, app.B].flatMap((P) => P?.closers ?? []);
+    const words = [say("parts_note"), closers.includes(true) ? say("closes_note") : ""].join(" ");
+    return closers.length > 1 ? [h("p.lm-note", {}, words)] : [];
   }
 
   function partsOf(key, name) {
@@ -278,11 +289,10 @@ export function makePage(app, on) {
     const pointed = (to) => (event) => event.pointerType === "mouse" && ((app.pointed = to), app.redraw());
     refreshers.push(() => {
       const now = app[name]?.grid.leaves[leaf];
-      const cells = app[name]?.counts[leaf + 1];
       if (!now) return;
       setText(title, nameOf(now, say));
       card.setAttribute("aria-label", title.textContent);
-      setText(count, cells || path.length === 0 ? num(cells) : "");
+      setText(count, app.counted(app[name], leaf));
       setMath(formula, "p.lm-formula", conditionOf(now));
     });
     const card = h(
@@ -332,17 +342,15 @@ export function makePage(app, on) {
 
   /** Pairs, share, FLOPs and bytes beside full attention, and the whole formula. */
   function buildNumbers() {
-    const share = h("div.lm-share");
-    const bar = h("div");
-    const whole = h("div");
     const body = h("tbody");
     const columns =
       app.state.mode === "compare"
         ? [
-            ["A", () => app.A.counts[0]],
-            ["B", () => app.B?.counts[0] ?? 0],
+            ["A", () => app.A.counts[0], () => app.A],
+            ["B", () => app.B?.counts[0] ?? 0, () => app.B],
           ]
-        : [[say("this_pattern"), () => app.A.counts[0]]];
+        : [[say("this_pattern"), () => app.A.counts[0], () => app.A]];
+    const shares = columns.map(shareOf);
     columns.push([say("full_attention"), () => app.A.grid.T * app.A.grid.S]);
     const values = {
       pairs: num,
@@ -356,8 +364,7 @@ export function makePage(app, on) {
     }
     numbersAt.replaceChildren(
       h("h3", {}, say("cost")),
-      share,
-      h("div.lm-bar", { "aria-hidden": "true" }, bar),
+      ...shares.flatMap(({ share, bar }) => [share, bar]),
       h(
         "table.lm-table",
         {},
@@ -369,27 +376,36 @@ export function makePage(app, on) {
         body,
       ),
       h("p.lm-note", {}, say("cost_note", { width: app.state.width })),
-      whole,
+      ...shares.map(({ whole }) => whole),
     );
+  }
+
+  /** The share of pairs that one pattern allows, large and as a bar, and its formula; two patterns have their letters. */
+  function shareOf([letter, pairs, of], i, all) {
+    const share = h("div.lm-share");
+    const filled = h("div");
+    const whole = h("div");
+    const named = all.length > 1;
     refreshers.push(() => {
-      const {
-        counts: [pairs],
-        grid: { T, S, spec },
-      } = app.A;
+      if (!of()) return;
+      const { T, S, spec } = of().grid;
       share.replaceChildren(
-        pct(pairs / (T * S)),
+        ...(named ? [h("small", {}, letter), " "] : []),
+        pct(pairs() / (T * S)),
         " ",
         h("small", {}, say("share_of", { size: T === S ? `${num(T)}²` : `${num(T)} × ${num(S)}` })),
       );
-      bar.style.width = `${(100 * pairs) / (T * S)}%`;
-      setMath(whole, "p.lm-whole", `A = {(q, k) :  ${conditionOf(spec)}}`);
+      filled.style.width = `${(100 * pairs()) / (T * S)}%`;
+      setMath(whole, "p.lm-whole", `${named ? letter : "A"} = {(q, k) :  ${conditionOf(spec)}}`);
     });
+    return { share, bar: h("div.lm-bar", { "aria-hidden": "true" }, filled), whole };
   }
 
   /** The reader's own text and the lengths; returns how to follow the state. Its sliders stay while they move. */
   function buildSequence() {
     const within = (v, most) => Math.max(1, Math.min(most, v));
     const now = () => app.state;
+    let shown = null; // the tokens whose text stands in the field
     const text = h("textarea", {
       rows: 3,
       "aria-label": say("your_text"),
@@ -399,6 +415,7 @@ export function makePage(app, on) {
           .match(TOKENS)
           ?.slice(0, LIMITS.length)
           .map((token) => token.slice(0, 80).replace(/[\ud800-\udbff]$/u, "")); // half a pair is no character
+        shown = tokens ?? shown;
         if (tokens) app.resize(tokens.length, tokens.length, now().start === null ? null : 0, tokens);
       },
     });
@@ -434,7 +451,13 @@ export function makePage(app, on) {
       queries.node,
       h("p.lm-note", {}, say("sequence_note")),
     );
-    return () => (keys.set(now().keys), queries.set(now().queries));
+    return () => {
+      keys.set(now().keys);
+      queries.set(now().queries);
+      if (shown === now().tokens || focused() === text) return;
+      shown = now().tokens;
+      text.value = (shown ?? []).join(" ").replace(BETWEEN_HAN, "");
+    };
   }
 
   /* ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -449,7 +472,10 @@ export function makePage(app, on) {
     const filling = state.link || document.fullscreenElement === host || root.classList.contains("lm-full");
     const tall = Math.max(
       340,
-      filling ? globalThis.innerHeight - 250 * (state.size / 100) : Math.min(900, globalThis.innerHeight * 0.8),
+      Math.min(
+        globalThis.innerHeight - 60, // larger type makes a larger picture, up to all there is
+        (filling ? globalThis.innerHeight - 205 : Math.min(900, globalThis.innerHeight * 0.8)) * (state.size / 100),
+      ),
     );
     const room = [
       Math.floor((width - 28 * (across - 1)) / across),
@@ -466,6 +492,7 @@ export function makePage(app, on) {
       if (title.dataset.text !== whole) title.replaceChildren(...(text ? [text, h("small", {}, note)] : []));
       title.dataset.text = whole;
       plot.draw(pictures[i], ...room);
+      title.style.paddingLeft = `${plot.layout.left}px`; // over its matrix, not over the labels beside it
       plot.over.setAttribute("aria-label", say("matrix", { queries: app.A.grid.T, keys: app.A.grid.S }));
       plot.node.classList.toggle("lm-grab", app.view.zoom > 1 || Boolean(MODES[state.mode].paints));
     });
@@ -501,6 +528,9 @@ export function makePage(app, on) {
     refreshers.forEach((follow) => follow());
     sequence();
     panel.refresh();
+    const { tokens } = app.state;
+    const undrawn = app.cached("undrawn", [tokens, app.theme], () => boxed(tokens ?? [], app.theme.stack));
+    setText(boxes, undrawn.length ? say("boxes", { signs: shortList(undrawn) }) : "");
   }
 
   /* ── words under the picture ──────────────────────────────────────────────────────────────────────────────────── */

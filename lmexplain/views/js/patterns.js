@@ -285,6 +285,13 @@ export function leavesOf(node, h = 0) {
   return node.op === "per_head" ? leavesOf(node.heads[h]) : [node];
 }
 
+/** Of each leaf, whether it stands behind an `&`: it closes pairs, and is never the first that allows one. */
+export function closersOf(node, h = 0, closes = false) {
+  if (node.op === "per_head") return closersOf(node.heads[h], 0, closes);
+  if (node.op !== "or" && node.op !== "and") return [closes];
+  return node.parts.flatMap((part, i) => closersOf(part, h, closes || (node.op === "and" && i > 0)));
+}
+
 /** Each leaf with the `&` above it, but the outermost: a part of `&` counts only where all its parts allow. */
 function branchesOf(node, h, gates = null) {
   if (node.op === "per_head") return branchesOf(node.heads[h], 0, gates);

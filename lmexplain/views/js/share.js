@@ -90,13 +90,14 @@ export function readLink(hash) {
 
 /** Puts the link into the address bar and the clipboard; returns the sentence that says so. */
 export async function copyLink({ state, first, say }) {
+  const where = location.protocol === "file:" ? ` ${say("link_file")}` : "";
   try {
     const address = `${location.href.split("#")[0]}#${linkOf(state, first)}`;
     history.replaceState(null, "", address);
     await navigator.clipboard.writeText(address);
-    return say("link_copied");
+    return say("link_copied") + where;
   } catch (problem) {
-    return isRefusal(problem) ? say(problem.word, problem.values) : say("link_shown");
+    return isRefusal(problem) ? say(problem.word, problem.values) : say("link_shown") + where;
   }
 }
 
@@ -235,7 +236,7 @@ function svgOf(plots, head, legend, theme, font) {
     const { box, dpr, s } = layout;
     const group = add(root, "g", { transform: `translate(${x} ${y})` });
     if (picture.title)
-      add(group, "text", { x: 0, y: -6, "font-size": 13, "font-weight": 600, fill: theme.ink }, picture.title);
+      add(group, "text", { x: layout.left, y: -6, "font-size": 13, "font-weight": 600, fill: theme.ink }, picture.title);
     const [w, h, side] = [box.w / dpr, box.h / dpr, s / dpr];
     if (s >= 5) cellsInto(group, picture, layout, w, h, side);
     else
@@ -359,7 +360,7 @@ function pngOf(plots, head, legend, theme) {
   write(head[0], 20, 32, 16, theme.ink, "600");
   write(head[1], 20, 54, 13, theme.muted);
   for (const [i, { plot, x, y }] of sheet.places.entries()) {
-    if (plot.picture.title) write(plot.picture.title, x, y - 6, 13, theme.ink, "600");
+    if (plot.picture.title) write(plot.picture.title, x + plot.layout.left, y - 6, 13, theme.ink, "600");
     ctx.drawImage(plot.base, x, y, plot.base.width / 2, plot.base.height / 2);
     ctx.save();
     ctx.translate(x, y);

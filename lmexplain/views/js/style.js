@@ -48,6 +48,8 @@ export const STYLE = `
 .lm-zoom { flex-wrap: wrap; }
 .lm-zoom small { flex-basis: 100%; text-align: center; }
 .lm-zoom small:empty { display: none; }
+.lm-boxes { color: var(--error); text-align: center; margin: 4px 0; overflow-wrap: anywhere; }
+.lm-boxes:empty { display: none; }
 .lm-sentence { margin: 6px auto 0; max-width: 66em; line-height: 2; text-align: center; overflow-wrap: anywhere; }
 .lm-sentence span { cursor: pointer; display: inline-block; max-width: 100%; padding: 0 3px; margin: 2px 1px;
   border-bottom: 3px solid transparent; border-radius: 3px 3px 0 0; color: var(--muted); line-height: 1.4;
@@ -174,16 +176,16 @@ kbd { font: .92em var(--mono); border: 1px solid var(--line); border-radius: 4px
   .lm-slider input[type=range] { grid-row: 2; grid-column: 1 / -1; }
   .lm-panel { padding: 12px; }
 }
-@container (min-width: 640px) {
+@container (min-width: 45em) {
   .lm-body { grid-template-columns: minmax(0, 1fr) minmax(236px, 36%); gap: 24px 24px; }
 }
-@container (min-width: 900px) {
+@container (min-width: 64em) {
   .lm-body { grid-template-columns: minmax(0, 1fr) min(40%, calc(344px * var(--size, 1))); gap: 24px 44px; }
 }
-@container (min-width: 1400px) {
+@container (min-width: 100em) {
   .lm-body { grid-template-columns: minmax(0, 1fr) min(40%, calc(390px * var(--size, 1))); gap: 24px 64px; }
 }
-@container (max-width: 520px) {
+@container (max-width: 37em) {
   .lm-page { padding: 14px 14px 20px; }
   .lm-tabs { gap: 2px 8px; justify-content: space-between; font-size: .95em; }
   .lm-presets { flex: 1 1 120px; }
