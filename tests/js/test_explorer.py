@@ -503,8 +503,10 @@ def test_another_text_and_other_lengths(open_explorer):
     field.blur()
     state = explorer.state()
     assert state["tokens"] == ["Attention", ",", "长", "文", "本", "!"] and state["keys"] == 6 and explorer.error == ""
-    explorer.root.get_by_role("spinbutton", name=word("keys")).fill("40")
-    explorer.root.get_by_role("spinbutton", name=word("queries")).fill("30")
+    for name, length in (("keys", "40"), ("queries", "30")):
+        explorer.root.get_by_role("spinbutton", name=word(name)).fill(length)
+        explorer.page.keyboard.press("Enter")
+        explorer.settle()  # the fields are written anew with the picture
     state = explorer.state()
     assert (state["queries"], state["keys"], state["start"]) == (30, 40, 10) and explorer.error == ""
     assert f"{P.from_spec(state['spec']).at(30, 40).pairs():,}" in explorer.root.locator(".lm-numbers").inner_text()
