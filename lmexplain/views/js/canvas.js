@@ -279,6 +279,11 @@ export function makePainter() {
     return { edge, place };
   }
 
+  /** As many bits as count the cells of a pixel. */
+  function bitsOfCount({ s }) {
+    return 32 - Math.clz32(Math.ceil(1 / s) ** 2);
+  }
+
   /** The rows of the grid that fall on pixel row y: first, and the one after the last. */
   function rowsAt(y, { T }, { s, row }) {
     const first = Math.min(T - 1, Math.round(row + y / s));
@@ -366,41 +371,40 @@ export function makePainter() {
   }
 
   /** The same where the cells lie scattered: every cell is counted for its pixel, the empty ones too, which saves the
-      branch that could not be guessed. */
+      branch that could not be guessed. The counts of a pixel stand in one number, `bits` for each class; the same
+      number has the same colour, which is kept where there are few. */
   function drawScattered(source, classes, empty, box, view) {
     const { w, h } = box;
     const { edge, place } = pixelsOf(source, box, view);
     const [lo, hi] = [edge[0], edge[w]];
     const K = classes.length + 1;
-    if (numbers.length < K * (w + 2)) numbers = new Int32Array(K * (w + 2));
-    const counts = numbers;
-    const base = Int32Array.from(place, (p) => p * K); // where the counts of a key's pixel begin
+    const bits = bitsOfCount(view);
+    const worth = Int32Array.from({ length: K }, (_, c) => 1 << (bits * c));
+    const known = new Int32Array(bits * K <= 16 ? 1 << (bits * K) : 0);
+    const counts = new Int32Array(w);
     const colours = levelsOf(classes, empty);
     const nothing = pixel(empty.colour);
     const out = cells;
     const row = buffer.row;
+    const shade = (count) => {
+      let [best, most, sum] = [0, 0, 0];
+      for (let c = 1; c < K; c++) {
+        const n = (count >> (bits * c)) & ((1 << bits) - 1);
+        sum += n;
+        if (n > most) [best, most] = [c, n];
+      }
+      const all = sum + (count & ((1 << bits) - 1));
+      return (known[count] = best ? colours[(best - 1) * 33 + (((32.5 * sum) / all) | 0)] : nothing);
+    };
     for (let y = 0; y < h; y++) {
       const [first, end] = rowsAt(y, source, view);
       for (let t = first; t < end; t++) {
         source.row(t, row.fill(0));
-        for (let k = lo; k < hi; k++) counts[base[k] + row[k]]++;
+        for (let k = lo; k < hi; k++) counts[place[k]] += worth[row[k]];
       }
-      for (let p = 0, i = 0, at = y * w; p < w; p++, at++) {
-        let best = 0;
-        let most = 0;
-        let sum = 0;
-        const none = counts[i];
-        counts[i++] = 0;
-        for (let c = 1; c < K; c++, i++) {
-          const n = counts[i];
-          counts[i] = 0;
-          sum += n;
-          if (n > most) {
-            most = n;
-            best = c;
-          }
-        }
-        out[at] = best ? colours[(best - 1) * 33 + (((32.5 * sum) / (sum + none)) | 0)] : nothing;
+      for (let p = 0, at = y * w; p < w; p++, at++) {
+        out[at] = known[counts[p]] || shade(counts[p]);
+        counts[p] = 0;
       }
     }
   }
@@ -428,7 +432,8 @@ export function makePainter() {
         image = ctx.createImageData(box.w, box.h);
         cells = new Int32Array(image.data.buffer); // signed: a pixel then fits the engine's small integers
       }
-      const paint = view.s >= 1 ? drawPixels : source.scattered ? drawScattered : drawShares;
+      const packs = bitsOfCount(view) * (classes.length + 1) < 31;
+      const paint = view.s >= 1 ? drawPixels : source.scattered && packs ? drawScattered : drawShares;
       paint(source, classes, empty, box, view);
       ctx.putImageData(image, box.x, box.y);
     },
