@@ -304,7 +304,7 @@ def _token_loss(logits: Tensor, labels: Tensor | None, smoothing: float = 0.0) -
     """Mean cross-entropy over the targets of (…, V)."""
     if labels is None:
         return None
-    return F.cross_entropy(logits.flatten(0, -2).float(), labels.flatten().long(), label_smoothing=smoothing)
+    return F.cross_entropy(_wide(logits.flatten(0, -2)), labels.flatten().long(), label_smoothing=smoothing)
 
 
 def _class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
@@ -312,10 +312,15 @@ def _class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
         return None
     B, classes = logits.shape
     if classes == 1:
-        return F.mse_loss(logits.view(B).float(), labels.view(B).float())
+        return F.mse_loss(_wide(logits.view(B)), _wide(labels.view(B).to(logits)))
     if labels.is_floating_point():
-        return F.binary_cross_entropy_with_logits(logits.float(), labels.float())
-    return F.cross_entropy(logits.float(), labels.view(B).long())
+        return F.binary_cross_entropy_with_logits(_wide(logits), _wide(labels.to(logits)))
+    return F.cross_entropy(_wide(logits), labels.view(B).long())
+
+
+def _wide(x: Tensor) -> Tensor:
+    """Half types as float32, in which a loss is summed."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def check_classes(labels: Tensor, B: int, classes: int) -> None:

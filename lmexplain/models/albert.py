@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from ..layers import Head, Output, PreTraining, SequenceClassification
-from .bert import Bert, BertConfig, BertEmbeddings, BertLayer
+from .bert import Bert, BertConfig, BertEmbeddings
+from .transformer import EncoderLayer
 
 __all__ = ["Albert", "AlbertConfig"]
 
@@ -100,7 +101,7 @@ class Albert(Bert):
     def own_layers(self) -> nn.ModuleList:
         c = self.config
         return nn.ModuleList(
-            nn.ModuleList(BertLayer(c) for _ in range(c.inner_group_num)) for _ in range(c.num_hidden_groups)
+            nn.ModuleList(EncoderLayer(c) for _ in range(c.inner_group_num)) for _ in range(c.num_hidden_groups)
         )
 
     def stack(self) -> Sequence[nn.Module]:

@@ -15,25 +15,23 @@ import torch
 from torch import Tensor, nn
 
 from ..layers import (
-    FeedForward,
     Head,
     MaskedLM,
-    MultiHeadAttention,
     MultipleChoice,
     NextSentence,
     Output,
-    PostNormBlock,
     PreTraining,
     QuestionAnswering,
     Run,
     SequenceClassification,
     TokenClassification,
 )
-from ..patterns import Grid, Pattern
+from ..patterns import Pattern
 from .base import Config, Model
 from .inputs import check_ids, shape_of
+from .transformer import EncoderLayer
 
-__all__ = ["LARGE", "Bert", "BertConfig", "BertEmbeddings", "BertLayer"]
+__all__ = ["LARGE", "Bert", "BertConfig", "BertEmbeddings"]
 
 #: What the large sizes of this family share.
 LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
@@ -78,27 +76,12 @@ class BertEmbeddings(nn.Module):
         return self.dropout(self.norm(tokens + self.segment(token_type_ids) + self.position(position_ids)))
 
 
-class BertLayer(nn.Module):
-    """h ← LN(h + attention(h)), h ← LN(h + FFN(h))."""
-
-    def __init__(self, config: BertConfig) -> None:
-        super().__init__()
-        H, p = config.hidden_size, config.hidden_dropout_prob
-        attention = MultiHeadAttention(H, config.num_attention_heads, config.attention_probs_dropout_prob)
-        feed_forward = FeedForward(H, config.intermediate_size, config.hidden_act)
-        self.attention = PostNormBlock(attention, nn.LayerNorm(H, config.layer_norm_eps), p)
-        self.feed_forward = PostNormBlock(feed_forward, nn.LayerNorm(H, config.layer_norm_eps), p)
-
-    def forward(self, x: Tensor, grid: Grid, run: Run) -> Tensor:
-        return self.feed_forward(self.attention(x, grid, run))
-
-
 class Bert(Model):
     """The encoder, and the heads of its objectives and of fine-tuning (section 3)."""
 
     config: BertConfig
     Embeddings: ClassVar[type[Any]] = BertEmbeddings
-    Layer: ClassVar[type[Any]] = BertLayer
+    Layer: ClassVar[type[Any]] = EncoderLayer
     heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {
         "PreTraining": lambda bert: PreTraining(bert.masked_lm(), NextSentence(bert.config.hidden_size)),
         "MaskedLM": lambda bert: bert.masked_lm(),

@@ -73,7 +73,7 @@ class TransformerEmbeddings(nn.Module):
 class EncoderLayer(nn.Module):
     """h ← LN(h + attention(h)), h ← LN(h + FFN(h)) (section 3.1)."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.attention = self.block(config, self.attend(config))
         self.feed_forward = self.block(
@@ -81,11 +81,11 @@ class EncoderLayer(nn.Module):
         )
 
     @staticmethod
-    def attend(c: TransformerConfig) -> MultiHeadAttention:
+    def attend(c: Config) -> MultiHeadAttention:
         return MultiHeadAttention(c.hidden_size, c.num_attention_heads, c.attention_probs_dropout_prob)
 
     @staticmethod
-    def block(c: TransformerConfig, sublayer: nn.Module) -> PostNormBlock:
+    def block(c: Config, sublayer: nn.Module) -> PostNormBlock:
         return PostNormBlock(sublayer, nn.LayerNorm(c.hidden_size, c.layer_norm_eps), c.hidden_dropout_prob)
 
     def forward(self, x: Tensor, grid: Grid, run: Run) -> Tensor:

@@ -29,8 +29,8 @@ from ..layers import (
 )
 from ..patterns import Grid, Pattern, causal, full
 from .base import Config, Model
-from .bert import BertLayer
 from .inputs import cached_length, check_ids, shape_of
+from .transformer import EncoderLayer
 
 __all__ = ["Xlm", "XlmConfig", "XlmEmbeddings"]
 
@@ -104,7 +104,7 @@ class Xlm(Model):
     """The encoder, one head for all objectives (labels stand where they are predicted), and those of fine-tuning."""
 
     config: XlmConfig
-    Layer: ClassVar[type[Any]] = BertLayer
+    Layer: ClassVar[type[Any]] = EncoderLayer
     has_pooler = False
     heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {
         "MaskedLM": lambda xlm: Prediction(xlm.embeddings.token, tied=xlm.config.tie_word_embeddings),
