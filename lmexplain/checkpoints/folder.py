@@ -28,7 +28,7 @@ _SHOWN = 5
 
 def load(
     path_or_name: str | os.PathLike[str], head: str | None = AS_SAVED, dtype: torch.dtype = torch.float32, *,
-    model: type[M] = Model, **changes: Any,
+    model: type[M] = Model, pooler: bool = True, **changes: Any,
 ) -> M:  # fmt: skip
     """The model of a folder, or of a name at huggingface.co, in evaluation mode.
 
@@ -37,6 +37,7 @@ def load(
     `head`: as config.json names it; or another (or None). Another's weights are read where the file holds them (a
     file of BERT's pretraining has those of MaskedLM); else they, and a pooler that is not there, are drawn anew.
     `model`: a class whose folders say another's model_type, SpanBert (bert); else config.json says which it is.
+    `pooler`: False where the file holds an encoder without its pooler.
     `changes`: fields of the configuration to replace, `num_labels=3`.
     Loading is strict: raises ValueError that names what is missing, left over or of another shape, before reading. Only
     a pooler, or another head of the same family, may be left over: published files keep more than they name.
@@ -50,7 +51,8 @@ def load(
     wanted = saved if head == AS_SAVED else head
     config = layout.read_config(published, changes)
     with torch.device("meta"):
-        made = layout.model(config, wanted)  # pyright: ignore[reportCallIssue]  # models take a head
+        without = {} if pooler else {"pooler": False}
+        made = layout.model(config, wanted, **without)  # pyright: ignore[reportCallIssue]  # models take a head
     stored = _named_anew(open_folder(folder))
     places = _places(layout, made, stored, saved)
     _compare(layout, places, made, stored, folder, saved)
@@ -196,6 +198,8 @@ def _compare(
     for what, found in (("lacks", missing), ("also holds", surplus), ("differs in shape:", wrong)):
         if found:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+            if found is missing and all(".pooler." in f".{key}" for key in missing):
+                more += " (load it with pooler=False)"
             raise ValueError(
                 f"{folder} {what} {', '.join(found[:_SHOWN])}{more}; its config.json says {layout.architecture}"
                 f"{layout.ending(saved)}: correct it, or fetch the weights that belong to it"

@@ -154,6 +154,11 @@ class Layout:
             given[name] = {theirs: ours for ours, theirs in self.values[name].items()}.get(given[name], given[name])
         if "num_labels" not in given and published.get("id2label"):
             given["num_labels"] = len(published["id2label"])
+        if published.get("problem_type") == "regression" and given.get("num_labels", 2) > 1:
+            raise ValueError(
+                f"config.json says problem_type='regression' with {given.get('num_labels', 2)} labels; a head takes a "
+                f"number for one label, and yes or no for each of several: remove problem_type, or load head=None"
+            )
         for name, value in list(given.items()):
             if value is None and not _fits(value, hints[name]):
                 del given[name]                 # null: not stated

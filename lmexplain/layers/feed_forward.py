@@ -18,8 +18,11 @@ _tanh_gelu = partial(F.gelu, approximate="tanh")
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
+    "gelu_python": F.gelu,
     "gelu_new": _tanh_gelu,
+    "gelu_fast": _tanh_gelu,
     "gelu_pytorch_tanh": _tanh_gelu,
+    "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),
     "silu": F.silu,
     "swish": F.silu,
     "tanh": torch.tanh,

@@ -160,6 +160,22 @@ def test_another_head_is_new_and_the_body_is_kept(saved: str | None, head: str |
     same(other, lmexplain.load(lmexplain.save(other, tmp_path / "b"))) if head else None
 
 
+def test_an_encoder_without_its_pooler_is_asked_for(tmp_path: Path) -> None:
+    theirs = drawn(transformers.BertModel(bert().config, add_pooling_layer=False)).eval()
+    theirs.save_pretrained(tmp_path / "a")
+    with pytest.raises(ValueError, match=r"lacks pooler.dense.bias, pooler.dense.weight \(load it with pooler=False\)"):
+        lmexplain.load(tmp_path / "a")
+    ours = lmexplain.load(tmp_path / "a", pooler=False)
+    ids = torch.tensor([[5, 6, 7]])
+    assert ours.pooler is None and torch.allclose(ours(ids).last_hidden_state, theirs(ids).last_hidden_state, atol=1e-5)
+
+
+def test_numbers_for_several_labels_are_refused_by_name(tmp_path: Path) -> None:
+    bert("SequenceClassification", num_labels=3, problem_type="regression").save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="problem_type='regression' with 3 labels"):
+        lmexplain.load(tmp_path)
+
+
 def test_a_new_head_has_the_classes_asked_for_and_may_have_replaced_another(tmp_path: Path) -> None:
     theirs = bert("SequenceClassification", num_labels=4)
     theirs.config.id2label = {0: "north", 1: "east", 2: "south", 3: "west"}

@@ -44,9 +44,13 @@ def test_every_picture_is_drawn(line, tmp_path, monkeypatch, capsys):
         assert len(capsys.readouterr().out.splitlines()) > 5
 
 
-def test_the_python_of_the_tour_runs(tmp_path):
-    (code,) = blocks("python")
-    run = subprocess.run([sys.executable, "-"], input=code + "\nassert out.shape == q.shape", cwd=tmp_path,
+@pytest.mark.parametrize(("block", "holds"), [
+    (0, "out.shape == q.shape"),
+    (1, "all(torch.equal(again.state_dict()[name], x) for name, x in bert.state_dict().items())"),
+])  # fmt: skip
+def test_the_python_of_the_tour_runs(block, holds, tmp_path):
+    code = blocks("python")[block]
+    run = subprocess.run([sys.executable, "-"], input=f"{code}\nassert {holds}", cwd=tmp_path,
                          capture_output=True, text=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr
 
