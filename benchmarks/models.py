@@ -3,8 +3,9 @@
     python benchmarks/models.py [--quick] [--only TEXT] [--out FILE]
 
 Two threads, float32, no dropout on either side; the published base size, the same weights, and the library's own fused
-attention (sdpa). Ours and the peer's run in turn in one process, and a ratio is the median over such pairs; pairs that
-other processes disturbed are measured again. A training step is forward, loss, backward and AdamW.
+attention (sdpa; where it has none, for GPT and XLM, its eager one). Ours and the peer's run in turn in one process, and
+a ratio is the median over such pairs; pairs that other processes disturbed are measured again. A training step is
+forward, loss, backward and AdamW.
 
 Every registered model is measured, at its first published size of base width, that the library opens from what ours
 saves and that is not one measured before under another name (SpanBERT's network is BERT's).
@@ -50,7 +51,10 @@ def pair(name: str, size: str) -> tuple[Model, nn.Module] | None:
     with tempfile.TemporaryDirectory() as folder:
         try:
             lmexplain.save(ours, folder)
-            peer = transformers.AutoModel.from_pretrained(folder, attn_implementation="sdpa")
+            try:
+                peer = transformers.AutoModel.from_pretrained(folder, attn_implementation="sdpa")
+            except ValueError:                                  # GPT and XLM have nothing faster there
+                peer = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager")
         except (ValueError, KeyError) as error:
             print(f"{name}: not measured ({error})", file=sys.stderr)
             return None
@@ -86,12 +90,14 @@ def measured(name: str, size: str, lengths: tuple[int, ...], batch: int, pairs: 
     if made is None:
         return
     ours, peer = made
-    for n in lengths:
-        ids = torch.randint(6, VOCABULARY, (batch, n))
-        arguments = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        if not same(ours.eval(), peer.eval(), arguments):
-            print(f"{name}: not measured (the library's is another network)", file=sys.stderr)
-            return
+    inputs = [torch.randint(6, VOCABULARY, (batch, n)) for n in lengths]
+    given = [{"input_ids": ids, "attention_mask": torch.ones_like(ids)} for ids in inputs]
+    if not all(same(ours.eval(), peer.eval(), arguments) for arguments in given):       # before any training step
+        print(f"{name}: not measured (the library's is another network)", file=sys.stderr)
+        return
+    for n, arguments in zip(lengths, given, strict=True):
+        ours.eval()
+        peer.eval()
         with torch.no_grad():
             took = in_turn(partial(ours, **arguments), partial(peer, **arguments), pairs)
         yield Row(f"{size}, {batch} × {n}, forward: transformers", took.ratio, BAR, note=times(took))
