@@ -4,7 +4,7 @@ Every model takes the transformers library's argument names and gives an `Output
 """
 
 from .albert import Albert, AlbertConfig
-from .base import Config, Model
+from .base import AttentionConfig, Config, Model
 from .bert import Bert, BertConfig
 from .ernie import Ernie, ErnieConfig
 from .ernie2 import Ernie2, Ernie2Config
@@ -24,6 +24,7 @@ __all__ = [
     "MODELS",
     "Albert",
     "AlbertConfig",
+    "AttentionConfig",
     "Bert",
     "BertConfig",
     "Config",

@@ -15,12 +15,12 @@ from ..layers import Head, MultipleChoice, Output, Pooler, Run, activation
 from ..patterns import Grid, Pattern, full, padding
 from .inputs import real_tokens
 
-__all__ = ["Config", "Model", "layered"]
+__all__ = ["AttentionConfig", "Config", "Model", "layered"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Sizes and rates of a model, under the transformers library's names. BERT's values are the defaults.
+    """Sizes that every model has, under the transformers library's names.
 
     Raises ValueError where sizes do not fit each other.
     """
@@ -30,19 +30,10 @@ class Config:
 
     vocab_size: int = 30522
     hidden_size: int = 768                      # H
-    num_hidden_layers: int = 12                 # L
-    num_attention_heads: int = 12               # N
-    intermediate_size: int = 3072               # width inside the feed-forward sublayer
-    hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    layer_norm_eps: float = 1e-12
     initializer_range: float = 0.02             # standard deviation of new weights
     pad_token_id: int | None = 0
     tie_word_embeddings: bool = True            # a head's decoder is the token table
     num_labels: int = 2
-    classifier_dropout: float | None = None     # None: hidden_dropout_prob
 
     @classmethod
     def published(cls, name: str, **smaller: Any) -> Self:
@@ -60,23 +51,40 @@ class Config:
         return cls(**{**known, **smaller})
 
     def __post_init__(self) -> None:
-        for name in (
-            "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-            "max_position_embeddings", "num_labels",
-        ):  # fmt: skip
+        for name in ("vocab_size", "hidden_size", "num_labels"):
             self.check(name, getattr(self, name) >= 1, "at least 1")
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            self.check(name, 0 <= getattr(self, name) < 1, "0 to below 1")
         self.check("pad_token_id", self.pad_token_id is None or 0 <= self.pad_token_id < self.vocab_size,
                    f"one of the {self.vocab_size} tokens, or None")  # fmt: skip
-        self.check("hidden_size", self.hidden_size % self.num_attention_heads == 0,
-                   f"a multiple of the {self.num_attention_heads} heads")  # fmt: skip
-        activation(self.hidden_act)
 
     def check(self, name: str, holds: bool, want: str) -> None:
         """Raises ValueError that names the field, its value and the limit, unless it holds."""
         if not holds:
             raise ValueError(f"{type(self).__name__}: {name} is {getattr(self, name)!r}; it must be {want}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionConfig(Config):
+    """Sizes and rates of a stack of attention layers; BERT's are the defaults."""
+
+    num_hidden_layers: int = 12                 # L
+    num_attention_heads: int = 12               # N
+    intermediate_size: int = 3072               # width inside the feed-forward sublayer
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    layer_norm_eps: float = 1e-12
+    classifier_dropout: float | None = None     # None: hidden_dropout_prob
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings"):
+            self.check(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            self.check(name, 0 <= getattr(self, name) < 1, "0 to below 1")
+        self.check("hidden_size", self.hidden_size % self.num_attention_heads == 0,
+                   f"a multiple of the {self.num_attention_heads} heads")  # fmt: skip
+        activation(self.hidden_act)
 
 
 class Model(nn.Module):

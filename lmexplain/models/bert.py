@@ -27,7 +27,7 @@ from ..layers import (
     TokenClassification,
 )
 from ..patterns import Pattern
-from .base import Config, Model
+from .base import AttentionConfig, Model
 from .inputs import check_ids, shape_of
 from .transformer import EncoderLayer
 
@@ -38,7 +38,7 @@ LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertConfig(Config):
+class BertConfig(AttentionConfig):
     """BERT's sizes; the defaults are bert-base-uncased's."""
 
     PUBLISHED: ClassVar[Mapping[str, Mapping[str, Any]]] = {

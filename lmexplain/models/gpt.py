@@ -26,14 +26,14 @@ from ..layers import (
     Run,
 )
 from ..patterns import Grid, Pattern, causal
-from .base import Config, Model
+from .base import AttentionConfig, Model
 from .inputs import cached_length, check_ids, shape_of
 
 __all__ = ["Gpt", "GptConfig", "GptEmbeddings", "GptLayer"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GptConfig(Config):
+class GptConfig(AttentionConfig):
     """GPT's sizes; the defaults are openai-gpt's."""
 
     PUBLISHED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"openai-gpt": {}}

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from ..layers import FeedForward, Head, KeyValue, MultiHeadAttention, Output, PostNormBlock, Prediction, Run, sinusoids
 from ..patterns import Grid, Pattern, causal, full
-from .base import Config, Model, layered
+from .base import AttentionConfig, Model, layered
 from .inputs import cached_length, check_ids, shape_of
 
 __all__ = ["DecoderLayer", "EncoderLayer", "Transformer", "TransformerConfig", "TransformerEmbeddings"]
@@ -29,7 +29,7 @@ _BIG = {"hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 409
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerConfig(Config):
+class TransformerConfig(AttentionConfig):
     """The Transformer's sizes; the defaults are those of the paper's base model (table 3)."""
 
     PUBLISHED: ClassVar[Mapping[str, Mapping[str, Any]]] = {"transformer-base": {}, "transformer-big": _BIG}
@@ -73,7 +73,7 @@ class TransformerEmbeddings(nn.Module):
 class EncoderLayer(nn.Module):
     """h ← LN(h + attention(h)), h ← LN(h + FFN(h)) (section 3.1)."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
         self.attention = self.block(config, self.attend(config))
         self.feed_forward = self.block(
@@ -81,11 +81,11 @@ class EncoderLayer(nn.Module):
         )
 
     @staticmethod
-    def attend(c: Config) -> MultiHeadAttention:
+    def attend(c: AttentionConfig) -> MultiHeadAttention:
         return MultiHeadAttention(c.hidden_size, c.num_attention_heads, c.attention_probs_dropout_prob)
 
     @staticmethod
-    def block(c: Config, sublayer: nn.Module) -> PostNormBlock:
+    def block(c: AttentionConfig, sublayer: nn.Module) -> PostNormBlock:
         return PostNormBlock(sublayer, nn.LayerNorm(c.hidden_size, c.layer_norm_eps), c.hidden_dropout_prob)
 
     def forward(self, x: Tensor, grid: Grid, run: Run) -> Tensor:

@@ -28,7 +28,7 @@ from ..layers import (
     sinusoids,
 )
 from ..patterns import Grid, Pattern, causal, full
-from .base import Config, Model
+from .base import AttentionConfig, Model
 from .inputs import cached_length, check_ids, shape_of
 from .transformer import EncoderLayer
 
@@ -40,7 +40,7 @@ _MANY = {"vocab_size": 200000, "hidden_size": 1280, "num_hidden_layers": 16, "us
 
 
 @dataclass(frozen=True, kw_only=True)
-class XlmConfig(Config):
+class XlmConfig(AttentionConfig):
     """XLM's sizes; the defaults are xlm-mlm-en-2048's."""
 
     PUBLISHED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
