@@ -81,7 +81,7 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
     for second, first in layout.tied.items():       # an untied bias: other versions of the library read its first name
         if second in tensors and first not in tensors:
             tensors[first] = tensors[second].clone()
-    config = {**model.published, **layout.write_config(model.config, model.head_name)}
+    config = {**layout.stated(), **model.published, **layout.write_config(model.config, model.head_name)}
     if len(model.published.get("id2label") or ()) == model.config.num_labels:       # the classes keep their names
         config.update({key: model.published[key] for key in ("id2label", "label2id") if key in model.published})
     config["dtype"] = str(next(model.parameters()).dtype).removeprefix("torch.")

@@ -191,6 +191,10 @@ class Layout:
             "label2id": {label: int(i) for i, label in labels.items()},
         }
 
+    def stated(self) -> dict[str, Any]:
+        """What this model always is, for readers that may take it for granted otherwise."""
+        return {name: values[0] for name, values in self.fixed.items()}
+
     def ending(self, head: str | None) -> str:
         return "Model" if head is None else self.endings.get(head, f"For{head}")
 

@@ -19,7 +19,7 @@ from lmexplain.checkpoints import LAYOUTS
 from lmexplain.checkpoints import folder as folder_module
 from lmexplain.checkpoints.layouts import VARIANTS, layout_of
 from lmexplain.models import MODELS, Model
-from tests.reference.peers import drawn
+from tests.reference.peers import drawn, same_outputs
 
 from ..models.tiny import given, tiny, tokens
 
@@ -55,6 +55,30 @@ def test_every_head_of_every_model_comes_back(
     with torch.no_grad():
         output = again(**given(again, tokens(2, 7), attention_mask=torch.tensor([[1] * 7, [1] * 4 + [0] * 3])))
     assert all(torch.isfinite(state).all() for state in output.hidden_states)
+
+
+@pytest.mark.parametrize(
+    ("model", "head"), [(layout.model, head) for layout in LAYOUTS.values() for head in (None, *layout.model.heads)]
+)  # fmt: skip
+def test_the_library_computes_the_same_from_a_model_that_was_made_here(
+    model: type[Model], head: str | None, tmp_path: Path
+) -> None:  # fmt: skip
+    """No published config.json stands behind it: ours states all that the library has another default for."""
+    layout = layout_of(model)
+    name = layout.architecture + layout.ending(head)
+    if not hasattr(transformers, name):
+        pytest.skip(f"the library has no {name}")
+    sizes = {"intermediate_size": 64, "num_labels": 2}      # 4 H, since the library's GPT and XLM know no other width
+    ours = tiny(named(model), head, **sizes, **layout.implied).float()
+    folder = lmexplain.save(ours, tmp_path / "ours")
+    theirs = getattr(transformers, name).from_pretrained(folder, attn_implementation="eager").eval()
+    arguments = given(ours, tokens(2, 3, 7) if head == "MultipleChoice" else tokens(1, 7))
+    with torch.no_grad():
+        same_outputs(
+            ours(**arguments, output_attentions=True),
+            theirs(**arguments, output_attentions=True, output_hidden_states=True),
+            None,
+        )
 
 
 def bert(head: str = "MaskedLM", **changes: Any) -> Any:
