@@ -5,7 +5,7 @@
 Two threads, float32, no dropout on either side; the published base size, the same weights, and the library's own fused
 attention (sdpa; where it has none, for GPT and XLM, its eager one). Ours and the peer's run in turn in one process, and
 a ratio is the median over such pairs; pairs that other processes disturbed are measured again. A training step is
-forward, loss, backward and AdamW.
+forward, loss, backward and AdamW, in memory that both sides keep.
 
 Every registered model is measured, at its first published size of base width, that the library opens from what ours
 saves and that is not one measured before under another name (SpanBERT's network is BERT's). Lengths and bars are in
@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from timing import Pairs, Row, in_turn, table
+from timing import Pairs, Row, in_turn, keep_memory, table
 from torch import Tensor, nn
 
 import lmexplain
@@ -135,6 +135,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="models with this in their name")
     parser.add_argument("--out", type=Path, help="also write the table here")
     given = parser.parse_args()
+    keep_memory()
     torch.manual_seed(0)
     torch.set_num_threads(2)
     rows, seen = [], set()
