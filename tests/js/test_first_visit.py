@@ -13,6 +13,7 @@ LONG = ["internationalisation", *WORDS, "counterrevolutionaries"] * 4
 
 
 def focus(explorer: Explorer) -> str:
+    explorer.settle()
     return explorer.root.evaluate("(host) => host.shadowRoot.activeElement?.tagName")
 
 

@@ -394,10 +394,10 @@ function makeApp(model, host, root) {
     });
   }
 
-  /** Choose what to do; the keys then act on the matrix. */
-  function enter(mode) {
+  /** Choose what to do; the keys then act on the matrix, except where arrows walk along the tabs. */
+  function enter(mode, walking = false) {
     playing(false);
-    root.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
+    if (!walking) root.querySelector("canvas[tabindex]")?.focus({ preventScroll: true });
     set({ mode, ...(MODES[mode].needs && !state.compare ? { compare: { op: "causal" } } : {}) });
   }
 

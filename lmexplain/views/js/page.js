@@ -232,7 +232,7 @@ export function makePage(app, on) {
     event.preventDefault();
     event.stopPropagation();
     tabTurned = true;
-    app.enter(names[(names.indexOf(app.state.mode) + by + names.length) % names.length]);
+    app.enter(names[(names.indexOf(app.state.mode) + by + names.length) % names.length], true);
   }
 
   /** The parts of a pattern with their colours, counts and parameters: legend and controls in one. */
