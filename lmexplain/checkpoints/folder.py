@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,8 +40,9 @@ def load(
     `model`: a class whose folders say another's model_type, SpanBert (bert); else config.json says which it is.
     `pooler`: False where the file holds an encoder without its pooler.
     `changes`: fields of the configuration to replace, `num_labels=3`.
-    Loading is strict: raises ValueError that names what is missing, left over or of another shape, before reading. Only
-    a pooler, or another head of the same family, may be left over: published files keep more than they name.
+    Loading is strict: raises ValueError that names what is missing, left over or of another shape, before reading.
+    Published files hold more than they name: a pooler, or another head of the same family, that is left over is named
+    in a UserWarning, unless you asked for another head than the file's.
     """
     if not dtype.is_floating_point:
         raise ValueError(f"dtype is {dtype}; give a type of floats, torch.float32 or torch.bfloat16")
@@ -55,7 +57,10 @@ def load(
         made = layout.model(config, wanted, **without)  # pyright: ignore[reportCallIssue]  # models take a head
     stored = _named_anew(open_folder(folder))
     places = _places(layout, made, stored, saved)
-    _compare(layout, places, made, stored, folder, saved)
+    left = _compare(layout, places, made, stored, folder, saved)
+    if left and wanted == saved:
+        warnings.warn(f"{folder} also holds {_some(left)}, which a {layout.architecture}{layout.ending(saved)} has no "
+                      f"part for; not read", stacklevel=2)  # fmt: skip
     _check_tied(layout, made, stored, folder)
     tensors = {name: place.ours(stored[place.key].read()).to(dtype).contiguous() for name, place in places.items()}
     _fill(made, tensors, dtype)
@@ -66,7 +71,8 @@ def load(
 def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) -> Path:
     """Writes config.json and model.safetensors, which `load` and the transformers library read back.
 
-    Both are first written whole beside their places, so that an interruption leaves what was there. Raises
+    Both are first written whole beside their places. An interruption leaves what was there or, between the two, a
+    folder without config.json, which nobody takes for a model: never new weights under an old one's sizes. Raises
     FileExistsError where the folder already holds a model, unless `overwrite`.
     """
     folder = Path(folder)
@@ -92,6 +98,7 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
         save_file(tensors, Path(new, SAFE), metadata={"format": "pt"})
         Path(new, "config.json").write_text(text, encoding="utf-8")
         shutil.copymode(Path(new, "config.json"), Path(new, SAFE))      # safetensors writes for the owner alone
+        Path(folder, "config.json").unlink(missing_ok=True)
         for name in (SAFE, "config.json"):
             os.replace(Path(new, name), folder / name)
     return folder
@@ -182,12 +189,13 @@ def _nested(layout: Layout, one: str | None, other: str | None) -> bool:
 
 def _compare(
     layout: Layout, places: dict[str, Place], model: Model, stored: dict[str, Stored], folder: Path, saved: str | None
-) -> None:
-    """Raises ValueError unless file and model hold the same tensors."""
+) -> list[str]:
+    """Raises ValueError unless file and model hold the same tensors, a pooler or other heads apart: those are given."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     used, prefix = {place.key for place in places.values()}, _prefix(layout, stored)
     missing = sorted(used - stored.keys())
-    surplus = [key for key in layout.surplus(stored.keys() - used) if not layout.elsewhere(key, prefix)]
+    left = layout.surplus(stored.keys() - used)
+    surplus = [key for key in left if not layout.elsewhere(key, prefix)]
     if model.head_name != saved:        # the body is read; a head of any kind may have stood there
         surplus = [key for key in surplus if key.startswith(prefix)]
     wrong = [
@@ -197,13 +205,17 @@ def _compare(
     ]
     for what, found in (("lacks", missing), ("also holds", surplus), ("differs in shape:", wrong)):
         if found:
-            more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-            if found is missing and all(".pooler." in f".{key}" for key in missing):
-                more += " (load it with pooler=False)"
+            without = found is missing and all(".pooler." in f".{key}" for key in missing)
             raise ValueError(
-                f"{folder} {what} {', '.join(found[:_SHOWN])}{more}; its config.json says {layout.architecture}"
-                f"{layout.ending(saved)}: correct it, or fetch the weights that belong to it"
+                f"{folder} {what} {_some(found)}{' (load it with pooler=False)' if without else ''}; its config.json "
+                f"says {layout.architecture}{layout.ending(saved)}: correct it, or fetch the weights that belong to it"
             )
+    return left
+
+
+def _some(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _check_tied(layout: Layout, model: Model, stored: dict[str, Stored], folder: Path) -> None:

@@ -78,7 +78,7 @@ class Count:
 
     @property
     def used(self) -> int:
-        """As if nothing were shared: a tied decoder, and layers passed through again, count each time."""
+        """As if no tensor stood in two places: a tied decoder counts twice (a layer run twice once)."""
         return sum(part.parameters + part.shared for part in self.parts)
 
     def __getitem__(self, name: str) -> Part:

@@ -179,6 +179,7 @@ class Transformer(Model):
         """
         c = self.config
         if decoder_input_ids is None and decoder_inputs_embeds is None and labels is not None:
+            self.check_targets(shape_of(labels, None, c.hidden_size, "labels as decoder_"), {"labels": labels})
             decoder_input_ids = self.shifted(labels)
         B, T = self.shape(decoder_input_ids, decoder_inputs_embeds, "decoder_")
         sizes, cache = (c.num_hidden_layers, B, c.num_attention_heads, c.hidden_size), past_key_values or ()

@@ -139,7 +139,7 @@ def _counted(row: Row, size: str) -> str:
     counted = _published(row.model, size)
     lines = [bold(f"{size}: {counted.parameters:,} parameters")]
     if counted.used != counted.parameters:
-        lines[0] += f" ({counted.used:,} as they are used: shared ones count each time)"
+        lines[0] += f" ({counted.used:,} with tied tensors counted in each place)"
     for part in counted.parts:
         shared = f", and {part.shared:,} shared" if part.shared else ""
         lines.append(f"  {part.name}: {part.parameters:,} ({part.parameters / counted.parameters:.1%}){shared}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,8 @@ def test_names_of_the_first_released_files(tmp_path: Path) -> None:
         old[name] = value
     old["bert.embeddings.position_ids"] = torch.arange(23)[None]
     folder = written(tmp_path, theirs, old)
-    assert close(lmexplain.load(folder), theirs)
+    with pytest.warns(UserWarning, match=r"also holds bert\.pooler"):
+        assert close(lmexplain.load(folder), theirs)
     both = lmexplain.load(folder, head="PreTraining")
     with torch.no_grad():
         a, b = both(tokens(2, 7)), whole(tokens(2, 7))
@@ -241,6 +243,21 @@ def test_save_does_not_overwrite_unasked(taken: str, tmp_path: Path) -> None:
     same(tiny("bert").float(), lmexplain.load(tmp_path))
 
 
+def test_what_a_published_file_holds_beyond_its_name_is_said(tmp_path: Path) -> None:
+    """bert-base-uncased names MaskedLM, and holds the pooler and the head of sentence pairs too."""
+    theirs = transformers.BertForPreTraining(bert().config)
+    theirs.config.architectures = ["BertForMaskedLM"]
+    folder = written(tmp_path, theirs, tensors(theirs))
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8")) | {"architectures": ["BertForMaskedLM"]}
+    (folder / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"also holds bert\.pooler\..* cls\.seq_relationship\.weight, which"):
+        lmexplain.load(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lmexplain.load(folder, head=None)
+        lmexplain.load(folder, head="PreTraining")
+
+
 @pytest.mark.parametrize("when", ["weights", "config"])
 def test_an_interrupted_save_leaves_what_was_there(when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lmexplain.save(tiny("bert", "MaskedLM"), tmp_path)
@@ -257,6 +274,27 @@ def test_an_interrupted_save_leaves_what_was_there(when: str, tmp_path: Path, mo
             patch.setattr(Path, "write_text", lambda path, text, **_: half(text, path))
         lmexplain.save(tiny("bert", "PreTraining"), tmp_path, overwrite=True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_save_cut_off_between_its_files_leaves_no_model_that_is_half_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """New weights would fit an old config.json of the same sizes, and be read with the wrong heads and activation."""
+    lmexplain.save(tiny("bert", hidden_act="relu"), tmp_path)
+    replace, moved = os.replace, []
+
+    def once(a: Path, b: Path) -> None:
+        if moved:
+            raise KeyboardInterrupt
+        moved.append(replace(a, b))
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "replace", once)
+        lmexplain.save(tiny("bert", hidden_act="gelu"), tmp_path, overwrite=True)
+    with pytest.raises(ValueError, match=r"has no config\.json"):
+        lmexplain.load(tmp_path)
+    lmexplain.save(tiny("bert", hidden_act="gelu"), tmp_path, overwrite=True)
+    assert lmexplain.load(tmp_path).config.hidden_act == "gelu"
 
 
 def test_an_interrupted_first_save_leaves_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

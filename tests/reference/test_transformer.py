@@ -246,3 +246,16 @@ def test_the_paper_s_tables_can_not_be_saved_as_marian_s(tmp_path: Path) -> None
     c = replace(config(), sinusoid_halves=True, output_bias=True)
     lmexplain.save(Transformer(c, "ConditionalGeneration"), tmp_path / "out")
     assert lmexplain.load(tmp_path / "out").config == c
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        (torch.tensor([3, 4]), "give .batch, length"),
+        (torch.full((1, 3), V), rf"labels range from {V} to {V}, outside"),
+        (torch.ones(1, 3), "integers"),
+    ],
+)  # fmt: skip
+def test_labels_are_looked_at_before_they_become_inputs(labels: Tensor, says: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=says):
+        Transformer(config(), "ConditionalGeneration")(torch.ones(1, 3).long(), labels=labels)
