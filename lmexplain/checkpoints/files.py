@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,8 +39,9 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
-def open_folder(folder: Path) -> dict[str, Stored]:
+def open_folder(folder: Path, others: Sequence[str] = ()) -> dict[str, Stored]:
     """The tensors of a folder by name: safetensors if there are some, else a weights-only pickle; in shards or one.
+    Where there is neither, the one file that fits one of the patterns `others`, a pickle too.
 
     Raises ValueError for files that are missing, cut short, or that hold anything but tensors.
     """
@@ -50,7 +51,14 @@ def open_folder(folder: Path) -> dict[str, Stored]:
         index = folder / f"{name}.index.json"
         if index.is_file():
             return _shards(folder, read_json(index), opened)
-    raise ValueError(f"{folder} has neither {SAFE} nor {PICKLED}, whole or in shards; fetch the weights")
+    found = sorted(path for pattern in others for path in folder.glob(pattern))
+    if len(found) == 1:
+        return _pickled(found[0], "model")
+    if found:
+        names = ", ".join(path.name for path in found)
+        raise ValueError(f"{folder} holds {len(found)} files of weights, {names}; keep the one to be read")
+    raise ValueError(f"{folder} has neither {SAFE} nor {PICKLED}, whole or in shards"
+                     f"{''.join(f', nor {pattern}' for pattern in others)}; fetch the weights")  # fmt: skip
 
 
 def _shards(folder: Path, index: Mapping[str, Any], opened: Callable[[Path], dict[str, Stored]]) -> dict[str, Stored]:
@@ -77,7 +85,7 @@ def _safe(path: Path) -> dict[str, Stored]:
         raise ValueError(f"{path} is no whole safetensors file ({error}); fetch it again") from None
 
 
-def _pickled(path: Path) -> dict[str, Stored]:
+def _pickled(path: Path, within: str | None = None) -> dict[str, Stored]:
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError, AttributeError) as error:
@@ -86,6 +94,8 @@ def _pickled(path: Path) -> dict[str, Stored]:
             f"{path} is not a pickle of tensors alone ({reason}); nothing in it was run: "
             f"take the safetensors file, or fetch it again"
         ) from None
+    if isinstance(found, Mapping) and isinstance(found.get(within), Mapping):
+        found = found[within]               # beside an optimizer's state
     if not isinstance(found, Mapping) or not all(isinstance(x, Tensor) for x in found.values()):
         raise ValueError(f"{path} does not hold tensors by name; take the model's own pytorch_model.bin")
     return {str(key): Stored(tuple(value.shape), lambda v=value: v) for key, value in found.items()}

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..models import Model
 from .files import SAFE, WEIGHTS, Stored, open_folder, read_json
-from .layout import Layout, Place
+from .layout import Layout, Place, tensors_of
 from .layouts import LAYOUTS, layout_meant, layout_of
 
 __all__ = ["load", "save"]
@@ -34,7 +34,8 @@ def load(
     """The model of a folder, or of a name at huggingface.co, in evaluation mode.
 
     The folder holds config.json and the weights, as safetensors or as a pickle of tensors alone, in one file or in
-    shards. A name is fetched through `huggingface_hub` and its cache.
+    shards, or in a file of the name that it was published under (fastai's `lstm_fwd.pth`). A name is fetched through
+    `huggingface_hub` and its cache.
     `head`: as config.json names it; or another (or None). Another's weights are read where the file holds them (a
     file of BERT's pretraining has those of MaskedLM); else they, and a pooler that is not there, are drawn anew.
     `model`: a class whose folders say another's model_type, SpanBert (bert); else config.json says which it is.
@@ -55,14 +56,14 @@ def load(
     with torch.device("meta"):
         without = {} if pooler else {"pooler": False}
         made = layout.model(config, wanted, **without)  # pyright: ignore[reportCallIssue]  # models take a head
-    stored = _named_anew(open_folder(folder))
+    stored = _named_anew(open_folder(folder, layout.files), layout)
     places = _places(layout, made, stored, saved)
     left = _compare(layout, places, made, stored, folder, saved)
     if left and wanted == saved:
         warnings.warn(f"{folder} also holds {_some(left)}, which a {layout.architecture}{layout.ending(saved)} has no "
                       f"part for; not read", stacklevel=2)  # fmt: skip
     _check_tied(layout, made, stored, folder)
-    tensors = {name: place.ours(stored[place.key].read()).to(dtype).contiguous() for name, place in places.items()}
+    tensors = {name: _as(place.ours(stored[place.key].read()), dtype).contiguous() for name, place in places.items()}
     _fill(made, tensors, dtype)
     made.published = published
     return made.eval()  # pyright: ignore[reportReturnType]  # the layout's model is of this class
@@ -77,11 +78,11 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
     """
     folder = Path(folder)
     layout = layout_of(type(model))
-    taken = [name for name in ("config.json", *WEIGHTS) if (folder / name).exists()]
+    taken = [path.name for pattern in ("config.json", *WEIGHTS, *layout.files) for path in folder.glob(pattern)]
     if taken and not overwrite:
         raise FileExistsError(f"{folder} already holds {' and '.join(taken)}; choose another folder, or overwrite=True")
     places, pieces = layout.places(model), {}
-    for name, parameter in model.named_parameters():
+    for name, parameter in tensors_of(model).items():
         pieces.setdefault(places[name].key, []).append((places[name], parameter.detach().cpu()))
     tensors = {key: _joined(found) for key, found in pieces.items()}
     for second, first in layout.tied.items():       # an untied bias: other versions of the library read its first name
@@ -105,7 +106,8 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
 
 
 def _joined(found: list[tuple[Place, Tensor]]) -> Tensor:
-    whole = torch.cat([piece for _, piece in sorted(found, key=lambda x: x[0].part)])
+    parts = [piece for _, piece in sorted(found, key=lambda x: x[0].part)]
+    whole = torch.cat(parts) if len(parts) > 1 else parts[0]
     whole = whole[None] if found[0][0].row else whole
     return (whole.mT if found[0][0].transpose and whole.dim() == 2 else whole).contiguous()
 
@@ -154,10 +156,10 @@ def _architecture(published: dict[str, Any], layout: Layout) -> Any:
 # ── strict both ways ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _named_anew(stored: dict[str, Stored]) -> dict[str, Stored]:
-    """Norms of the first released files: gamma and beta are weight and bias."""
+def _named_anew(stored: dict[str, Stored], layout: Layout) -> dict[str, Stored]:
+    """Names of today; in norms of the first released files gamma and beta are weight and bias."""
     old = {".gamma": ".weight", ".beta": ".bias"}
-    return {next((key.removesuffix(a) + b for a, b in old.items() if key.endswith(a)), key): x
+    return {layout.named_today(next((key.removesuffix(a) + b for a, b in old.items() if key.endswith(a)), key)): x
             for key, x in stored.items()}  # fmt: skip
 
 
@@ -177,8 +179,9 @@ def _places(layout: Layout, model: Model, stored: Collection[str], saved: str | 
     return places
 
 
-def _prefix(layout: Layout, stored: Iterable[str]) -> str:
-    return layout.prefix if any(key.startswith(layout.prefix) for key in stored) else ""
+def _prefix(layout: Layout, stored: Collection[str]) -> str:
+    known = sorted({layout.prefix, *layout.prefixes.values()}, key=len, reverse=True)
+    return next((prefix for prefix in known if any(key.startswith(prefix) for key in stored)), "")
 
 
 def _nested(layout: Layout, one: str | None, other: str | None) -> bool:
@@ -191,7 +194,7 @@ def _compare(
     layout: Layout, places: dict[str, Place], model: Model, stored: dict[str, Stored], folder: Path, saved: str | None
 ) -> list[str]:
     """Raises ValueError unless file and model hold the same tensors, a pooler or other heads apart: those are given."""
-    shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors_of(model).items()}
     used, prefix = {place.key for place in places.values()}, _prefix(layout, stored)
     missing = sorted(used - stored.keys())
     left = layout.surplus(stored.keys() - used)
@@ -231,20 +234,27 @@ def _check_tied(layout: Layout, model: Model, stored: dict[str, Stored], folder:
 
 def _fill(model: Model, tensors: dict[str, Tensor], dtype: torch.dtype) -> None:
     """Gives a model without memory its tensors; what is shared or frozen stays so, what is new is drawn."""
-    named = dict(model.named_parameters())
-    made = {id(old): nn.Parameter(torch.empty(old.shape, dtype=dtype), old.requires_grad) for old in named.values()}
+    made = {id(old): nn.Parameter(torch.empty(old.shape, dtype=dtype), old.requires_grad) for old in model.parameters()}
     for module in model.modules():
         for name, old in module._parameters.items():
             if old is not None:
                 module._parameters[name] = made[id(old)]
+        for name, old in module._buffers.items():
+            if old is not None:
+                module._buffers[name] = _as(torch.empty_like(old, device="cpu"), dtype)
     for part in ("head", "pooler"):
         module = getattr(model, part)
         if module is not None and not any(name.startswith(f"{part}.") for name in tensors):
             module.apply(_default)
             module.apply(model.init_weights)
-    for name, old in named.items():         # last, since a new head's tied decoder was drawn over the token table
+    for name, new in tensors_of(model).items():     # last: a new head's tied decoder was drawn over the token table
         if name in tensors:
-            made[id(old)].data = tensors[name]
+            new.data = tensors[name]
+
+
+def _as(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Counts stay whole numbers."""
+    return x.to(dtype) if x.is_floating_point() else x
 
 
 def _default(module: nn.Module) -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..models import Config, Model
 
-__all__ = ["Layout", "Place", "Theirs"]
+__all__ = ["Layout", "Place", "Theirs", "tensors_of"]
 
 
 class Theirs(NamedTuple):
@@ -46,11 +46,12 @@ class Place(NamedTuple):
     def ours(self, theirs: Tensor) -> Tensor:
         """The published tensor as ours."""
         theirs = theirs.mT if self.transpose and theirs.dim() == 2 else theirs[0] if self.row else theirs
-        return theirs.chunk(self.of)[self.part]
+        return theirs if self.of == 1 else theirs.chunk(self.of)[self.part]
 
     def shape(self, ours: Iterable[int]) -> tuple[int, ...]:
         """The shape that the published tensor of ours has."""
-        whole = (next(iter(ours)) * self.of, *tuple(ours)[1:])
+        shape = tuple(ours)
+        whole = (shape[0] * self.of, *shape[1:]) if self.of > 1 else shape
         whole = (1, *whole) if self.row else whole
         return whole[::-1] if self.transpose else whole
 
@@ -67,6 +68,8 @@ class Layout:
     """"Bert" of BertModel and BertForMaskedLM."""
     prefix: str
     """Before the paths of the body, where there is a head."""
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    """Heads beside which the body has another prefix."""
     body: Mapping[str, str | Theirs]
     """Our paths to theirs, without the prefix."""
     heads: Mapping[str, Mapping[str, str | Theirs]]
@@ -93,16 +96,30 @@ class Layout:
     """Published fields by whose values this layout is told from the usual one of its model_type; written too."""
     ignored: tuple[str, ...] = ()
     """Endings of tensors in older files that hold no weights."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Parts of tensors' names in older files to those of today."""
+    files: tuple[str, ...] = ()
+    """Patterns of other files of weights that are published: pickles of tensors, alone or under the name "model"."""
 
     # ── names of tensors ──────────────────────────────────────────────────────────────────────────────────────────
 
     def places(self, model: Model, prefix: str | None = None) -> dict[str, Place]:
-        """Where each of a model's parameters stands, a shared one once. `prefix`: of the body, where it is not usual.
+        """Where each of a model's tensors stands, a shared one once. `prefix`: of the body, where it is not usual.
 
-        Raises KeyError for a parameter that the map does not know.
+        Raises KeyError for a tensor that the map does not know.
         """
-        before = prefix if prefix is not None else self.prefix if model.head_name else ""
-        return {name: self._place(name, model, before) for name, _ in model.named_parameters()}
+        before = prefix if prefix is not None else self.before(model.head_name)
+        return {name: self._place(name, model, before) for name in tensors_of(model)}
+
+    def before(self, head: str | None) -> str:
+        """The prefix of the body beside this head."""
+        return "" if head is None else self.prefixes.get(head, self.prefix)
+
+    def named_today(self, key: str) -> str:
+        """The name of a tensor that an older file calls `key`."""
+        for old, new in self.renamed.items():
+            key = key.replace(old, new)
+        return key
 
     def _place(self, name: str, model: Model, prefix: str) -> Place:
         head = _match(name, self.heads.get(model.head_name or "", {}))
@@ -204,6 +221,11 @@ class Layout:
         if not isinstance(architecture, str) or architecture not in names:
             raise ValueError(f"config.json names the architecture {architecture!r}; known are {', '.join(names)}")
         return names[architecture]
+
+
+def tensors_of(model: nn.Module) -> dict[str, Tensor]:
+    """Its parameters, a shared one once, and what it gathers beside them (a batch norm's mean and variance)."""
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
 
 
 def _fits(value: Any, hint: Any) -> bool:

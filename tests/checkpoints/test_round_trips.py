@@ -49,7 +49,8 @@ def test_every_head_of_every_model_comes_back(
     again = lmexplain.load(lmexplain.save(ours, tmp_path / "a"), dtype=dtype, model=model)
     same(ours, again)
     assert json.loads((tmp_path / "a" / CONFIG).read_text(encoding="utf-8"))["dtype"] == str(dtype).split(".")[1]
-    assert all(not value.isnan().any() and value.dtype == dtype for value in again.state_dict().values())
+    assert not any(value.isnan().any() for value in again.state_dict().values())
+    assert all(value.dtype == dtype for value in again.state_dict().values() if value.is_floating_point())
     same(again, lmexplain.load(lmexplain.save(again, tmp_path / "b"), dtype=dtype, model=model))
     for shared in (ours, again):        # what is one tensor before is one after
         assert len(list(shared.parameters())) == len({p.data_ptr() for p in shared.parameters()})

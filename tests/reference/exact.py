@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from lmexplain.checkpoints import layout_of
+from lmexplain.checkpoints.layout import tensors_of
 from lmexplain.models import Model
 
 from .peers import drawn, noted
@@ -31,8 +32,8 @@ def exact(model: Model) -> Any:
 def released(model: Model) -> dict[str, Tensor]:
     """Its weights under released names, a tied one under both."""
     layout = layout_of(type(model))
-    places, parameters = layout.places(model, layout.prefix), dict(model.named_parameters())
-    return {place.key: parameters[name].detach() for name, place in places.items()}
+    places, tensors = layout.places(model, layout.prefix), tensors_of(model)
+    return {place.key: tensors[name].detach() for name, place in places.items()}
 
 
 def same(ours: Tensor, theirs: Any, what: str) -> None:
