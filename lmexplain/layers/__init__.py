@@ -1,10 +1,12 @@
-"""Parts that several papers share: attention along a grid, pre- and post-norm, feed-forward, embeddings, heads.
+"""Parts that several papers share: attention along a grid, pre- and post-norm, feed-forward, embeddings, a recurrent
+layer and its dropouts, heads.
 
 Shapes: `B` batch, `T` queries, `S` keys, `H` hidden, `N` heads, `D` head width, `V` vocabulary, `L` layers.
 """
 
 from .attention import KeyValue, MultiHeadAttention, Run
 from .blocks import PostNormBlock, PreNormBlock
+from .dropouts import EmbeddingDropout, LockedDropout
 from .embeddings import sinusoids
 from .feed_forward import ACTIVATIONS, FeedForward, activation
 from .heads import (
@@ -21,15 +23,19 @@ from .heads import (
     SequenceClassification,
     TokenClassification,
 )
+from .lstm import Lstm, State
 from .output import Output
 
 __all__ = [
     "ACTIVATIONS",
     "CausalLM",
+    "EmbeddingDropout",
     "FeedForward",
     "Head",
     "KeyValue",
     "LastTokenClassification",
+    "LockedDropout",
+    "Lstm",
     "MaskedLM",
     "MultiHeadAttention",
     "MultipleChoice",
@@ -43,6 +49,7 @@ __all__ = [
     "QuestionAnswering",
     "Run",
     "SequenceClassification",
+    "State",
     "TokenClassification",
     "activation",
     "sinusoids",

@@ -88,22 +88,42 @@ class MaskedLM(Head):
 
 
 class CausalLM(Head):
-    """h E^T: each position predicts the next token; labels (B, T) are those of the inputs and are shifted here."""
+    """h E^T: each position predicts the next token; labels (B, T) are those of the inputs and are shifted here.
 
-    def __init__(self, table: nn.Embedding, tied: bool = True) -> None:
+    hidden: H, where it is not the table's width and nothing is tied. bias: adds a bias for each token.
+    backward: texts are read from right to left, and the next token stands before.
+    """
+
+    def __init__(
+        self, table: nn.Embedding, tied: bool = True, *, hidden: int | None = None, bias: bool = False,
+        backward: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
-        V, H = table.weight.shape
-        self.decoder = nn.Linear(H, V, bias=False)
+        V, E = table.weight.shape
+        self.decoder, self.backward = nn.Linear(hidden or E, V, bias), backward
         if tied:
             self.decoder.weight = table.weight
 
+    def scores(self, states: Tensor) -> Tensor:
+        """(…, H) -> (…, V)."""
+        return self.decoder(states)
+
     def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
-        _check_labels(labels, shape, self.decoder.out_features, first=1)
+        _check_labels(labels, shape, self.decoder.out_features, self.predicted(shape[1]))
+
+    def predicted(self, T: int) -> slice:
+        """The tokens that another one stands before, in the order of reading."""
+        return slice(0, T - 1) if self.backward else slice(1, T)
+
+    def loss(self, logits: Tensor, labels: Tensor | None) -> Tensor | None:
+        """Of scores (B, T, V) and the inputs as labels (B, T)."""
+        T = logits.shape[1]
+        by, what = slice(1, T) if self.backward else slice(0, T - 1), self.predicted(T)
+        return None if labels is None else _token_loss(logits[:, by], labels[:, what])
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
-        logits = self.decoder(output.last_hidden_state)
-        shifted = None if labels is None else labels[:, 1:]
-        return replace(output, logits=logits, loss=_token_loss(logits[:, : logits.shape[1] - 1], shifted))
+        logits = self.scores(output.last_hidden_state)
+        return replace(output, logits=logits, loss=self.loss(logits, labels))
 
 
 class Prediction(Head):
@@ -333,15 +353,15 @@ def check_classes(labels: Tensor, B: int, classes: int) -> None:
                          f"{B} sentences: shape {wanted[0]}")  # fmt: skip
 
 
-def _check_labels(labels: Tensor, shape: tuple[int, ...], classes: int, first: int = 0) -> None:
-    """`first`: the first column that is a target."""
+def _check_labels(labels: Tensor, shape: tuple[int, ...], classes: int, columns: slice = slice(None)) -> None:
+    """`columns`: those that are targets."""
     if tuple(labels.shape) != shape or labels.is_floating_point():
         raise ValueError(
             f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give integers of shape {shape}"
         )
     if labels.is_meta:
         return
-    targets = labels[..., first:]
+    targets = labels[..., columns]
     targets = targets[targets != -100]
     if not targets.numel():
         raise ValueError("labels hold no target, only -100; the mean over none is not defined: give at least one")

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from ..patterns import Grid
+from .lstm import State
 
 __all__ = ["Output"]
 
@@ -29,24 +30,28 @@ class Output:
     start_logits: Tensor | None = None
     end_logits: Tensor | None = None
     """(B, T) each: where the answer starts and ends."""
+    lm_logits: Tensor | None = None
+    """(B, T, V): scores of a language model beside the task's own."""
     boundary_logits: Tensor | None = None
     """(B, P, M, V): SpanBERT's scores for the M tokens after the left end of each of P pairs of boundaries."""
     hidden_states: tuple[Tensor, ...] = ()
-    """L + 1 tensors (B, T, H): the embeddings, then each layer's output."""
+    """L + 1 tensors (B, T, H): the embeddings, then each layer's output, each of its own width in a recurrent model."""
     pooler_output: Tensor | None = None
     """(B, H): the first token's last state through the pooler."""
     attentions: tuple[Tensor, ...] | None = None
     """L tensors (B, N, T, S): the weights that multiplied the values; on request."""
     past_key_values: tuple[tuple[Tensor, Tensor], ...] | None = None
     """Keys and values (B, N, S, D) of each attention, to go on from; on request."""
+    state: tuple[State, ...] | None = None
+    """h and c (B, H) of each layer of a recurrent model after the last token that it read, to go on from."""
     mems: tuple[Tensor, ...] | None = None
     """States that the next segment may attend to."""
     grids: tuple[Grid, ...] = ()
     """L grids, bottom to top: who attended to whom."""
     cross_attentions: tuple[Tensor, ...] | None = None
-    """L tensors (B, N, T, S): a decoder's weights over the encoder's states."""
+    """L tensors (B, N, T, S): a decoder's weights over the encoder's states. One (B, 1, 1, S): a pooling's."""
     cross_grids: tuple[Grid, ...] = ()
-    """L grids, bottom to top: which of the encoder's states a decoder attended to."""
+    """L grids, bottom to top: which of the encoder's states a decoder attended to; one: which states a pooling did."""
     encoder: Output | None = None
     """The encoder's own pass, of a model that has one beside its decoder."""
     replaced: tuple[bool, ...] | None = None

@@ -4,6 +4,7 @@ Every model takes the transformers library's argument names and gives an `Output
 """
 
 from .albert import Albert, AlbertConfig
+from .awd_lstm import AwdLstm, AwdLstmConfig
 from .base import AttentionConfig, Config, Model
 from .bert import Bert, BertConfig
 from .ernie import Ernie, ErnieConfig
@@ -13,6 +14,7 @@ from .gpt import Gpt, GptConfig
 from .gpt2 import Gpt2, Gpt2Config
 from .mt_dnn import MtDnn, MtDnnConfig
 from .roberta import Roberta, RobertaConfig
+from .siatl import Siatl, SiatlConfig
 from .spanbert import SpanBert, SpanBertConfig
 from .theseus import Theseus, TheseusConfig
 from .transformer import Transformer, TransformerConfig
@@ -25,6 +27,8 @@ __all__ = [
     "Albert",
     "AlbertConfig",
     "AttentionConfig",
+    "AwdLstm",
+    "AwdLstmConfig",
     "Bert",
     "BertConfig",
     "Config",
@@ -41,6 +45,8 @@ __all__ = [
     "MtDnnConfig",
     "Roberta",
     "RobertaConfig",
+    "Siatl",
+    "SiatlConfig",
     "SpanBert",
     "SpanBertConfig",
     "Theseus",
@@ -59,6 +65,8 @@ __all__ = [
 
 #: The models by name, in the order of the course.
 MODELS: dict[str, type[Model]] = {
+    "awd-lstm": AwdLstm,
+    "siatl": Siatl,
     "transformer": Transformer,
     "gpt": Gpt,
     "gpt2": Gpt2,

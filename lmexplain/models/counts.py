@@ -19,7 +19,7 @@ import torch
 import yaml
 from torch import nn
 
-from ..layers import FeedForward, Head, MultiHeadAttention, Pooler, PostNormBlock, PreNormBlock
+from ..layers import FeedForward, Head, Lstm, MultiHeadAttention, Pooler, PostNormBlock, PreNormBlock
 from .base import Config, Model
 
 __all__ = ["Count", "Figure", "Part", "Tensors", "config_of", "count", "figures", "on_meta", "verification"]
@@ -27,6 +27,7 @@ __all__ = ["Count", "Figure", "Part", "Tensors", "config_of", "count", "figures"
 _PARTS: tuple[tuple[type[nn.Module], str], ...] = (
     (MultiHeadAttention, "attention"),
     (FeedForward, "feed-forward"),
+    (Lstm, "recurrent"),
     (Pooler, "pooler"),
     (Head, "head"),
 )
@@ -49,7 +50,9 @@ class Tensors:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a model: embedding, attention, feed-forward, pooler, head. A norm belongs to the part it follows."""
+    """A part of a model: embedding, attention, feed-forward, recurrent layers, pooler, head. A norm belongs to the part
+    that it follows.
+    """
 
     name: str
     tensors: tuple[Tensors, ...]
@@ -142,11 +145,14 @@ class Figure:
     """None: as the head asks."""
     changes: Mapping[str, Any] | None = None
     """Fields that differ from the published size."""
+    part: str | None = None
+    """The part that is counted, None: all."""
 
     def counted(self, model: type[Model], size: str) -> Count:
         """Our count of the same."""
         options = {} if self.pooler is None else {"pooler": self.pooler}
-        return count(on_meta(model, config_of(model).published(size, **self.changes or {}), self.head, **options))
+        made = count(on_meta(model, config_of(model).published(size, **self.changes or {}), self.head, **options))
+        return made if self.part is None else Count((made[self.part],))
 
 
 @cache

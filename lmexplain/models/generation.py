@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..layers import CausalLM, Output
+from .awd_lstm import AwdLstm
 from .base import Model
 from .inputs import check_ids, real_tokens, shape_of
 from .transformer import Transformer
@@ -34,8 +36,8 @@ def generate(
     Greedy: the likeliest token each time. `do_sample`: drawn with `generator` from softmax(logits / temperature), of
     the `top_k` likeliest tokens, and of the fewest that hold `top_p` of the probability.
     A row ends at `eos_token_id`, and is then filled with `pad_token_id` (where not given: the model's, else
-    `eos_token_id`); when all have ended, so does the result. `use_cache`: keep keys and values rather than compute
-    them anew for each token; the text is the same. The model keeps nothing.
+    `eos_token_id`); when all have ended, so does the result. `use_cache`: keep keys and values (or the
+    state) rather than compute them anew for each token; the text is the same. The model keeps nothing.
     Raises ValueError before any compute, where the text would outgrow the position table among others.
     """
     config = model.config
@@ -49,7 +51,10 @@ def generate(
     _check_sampling(do_sample, temperature, top_k, top_p, generator)
     pad = next((x for x in (pad_token_id, config.pad_token_id, eos_token_id) if x is not None), 0)
 
-    read: Any = _Decoder(model, input_ids, attention_mask) if isinstance(model, Transformer) else model
+    read: Any = (
+        _Decoder(model, input_ids, attention_mask) if isinstance(model, Transformer)
+        else _Recurrent(model) if isinstance(model, AwdLstm) else model
+    )  # fmt: skip
     past, cached = None, 0
     ended = torch.zeros(B, dtype=torch.bool, device=tokens.device)
     for _ in range(max_new_tokens):
@@ -79,6 +84,19 @@ class _Decoder:
         return self.model(None, self.mask, tokens, real, self.encoder, **cache)
 
 
+class _Recurrent:
+    """A model whose memory of what was read is its state; called as one with a cache is."""
+
+    def __init__(self, model: AwdLstm) -> None:
+        self.model = model
+
+    def __call__(
+        self, tokens: Tensor, real: Tensor, position_ids: Tensor, past_key_values: Any = None, use_cache: bool = False
+    ) -> Output:  # fmt: skip
+        output = self.model(tokens, real[:, -tokens.shape[1] :], state=past_key_values)
+        return replace(output, past_key_values=output.state)
+
+
 def _sampled(logits: Tensor, top_k: int | None, top_p: float | None, generator: torch.Generator | None) -> Tensor:
     """(B, V) -> (B,): one token for each row, drawn from the likeliest."""
     p, order = logits.float().softmax(1).sort(dim=1, descending=True, stable=True)
@@ -96,6 +114,8 @@ def _check(model: Model, real: Tensor, new: int, eos_token_id: int | None) -> No
     if not (isinstance(model.head, CausalLM) or beside and model.head is not None):
         want = "ConditionalGeneration" if beside else "CausalLM"
         raise ValueError(f'{type(model).__name__} has head {model.head_name}; generation needs one with "{want}"')
+    if isinstance(model.head, CausalLM) and model.head.backward:
+        raise ValueError("the model reads from right to left, and writes no text; load the one from left to right")
     if model.training:
         raise ValueError("the model is in training mode, where dropout makes every text another; call model.eval()")
     if new < 1:
@@ -105,8 +125,8 @@ def _check(model: Model, real: Tensor, new: int, eos_token_id: int | None) -> No
     if not bool(real[:, -1].all()):
         row = int(real[:, -1].int().argmin())
         raise ValueError(f"row {row} ends in padding, after which no text can go on; pad on the left")
-    longest, most = int(real.sum(1).max()), config.max_position_embeddings
-    if not beside and longest + new - 1 > most:             # the last new token is not read again
+    longest, most = int(real.sum(1).max()), getattr(config, "max_position_embeddings", None)    # recurrent: no end
+    if not beside and most is not None and longest + new - 1 > most:        # the last new token is not read again
         raise ValueError(
             f"a prompt of {longest} tokens and max_new_tokens={new} outgrow the position table of {most}; "
             f"shorten the prompt, or ask for at most {max(most - longest + 1, 0)}"

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..layers import KeyValue
+from ..layers import KeyValue, State
 
-__all__ = ["cached_length", "check_ids", "real_tokens", "shape_of"]
+__all__ = ["cached_length", "check_ids", "check_state", "real_tokens", "shape_of"]
 
 
 def shape_of(
@@ -82,3 +82,14 @@ def cached_length(past: Sequence[KeyValue] | None, layers: int, B: int, N: int, 
             f"and values {(B, N, 'past', H // N)} for each of the {layers} layers"
         )
     return length
+
+
+def check_state(state: Sequence[State] | None, widths: Sequence[int], B: int) -> None:
+    """Raises unless `state` holds h and c (B, width) for each of the layers, or is None."""
+    want = [(B, width) for width in widths]
+    found = None if state is None else [tuple(tuple(x.shape) for x in pair) for pair in state]
+    if found is not None and found != [(shape, shape) for shape in want]:
+        raise ValueError(
+            f"state holds {', '.join(map(str, found)) or 'nothing'}; give an earlier output's, of texts that go on row "
+            f"by row: h and c of shape {', '.join(map(str, want))} for the {len(want)} layers"
+        )

@@ -16,7 +16,11 @@ from lmexplain.study.terminal import bold, fill, pad, width
 
 __all__ = ["Row", "Size", "add_arguments", "evidence", "rows", "run", "table"]
 
-RUNGS = {"a": "tiny random models of the transformers library", "c": "loops written from the paper"}
+RUNGS = {
+    "a": "tiny random models of the transformers library",
+    "b": "frozen outputs of the original code",
+    "c": "loops written from the paper",
+}
 
 
 @dataclass(frozen=True)
