@@ -37,7 +37,8 @@ def load(
     shards, or in a file of the name that it was published under (fastai's `lstm_fwd.pth`). A name is fetched through
     `huggingface_hub` and its cache.
     `head`: as config.json names it; or another (or None). Another's weights are read where the file holds them (a
-    file of BERT's pretraining has those of MaskedLM); else they, and a pooler that is not there, are drawn anew.
+    file of BERT's pretraining has those of MaskedLM; DeBERTa's name no head at all); else they, and a pooler that is
+    not there, are drawn anew.
     `model`: a class whose folders say another's model_type, SpanBert (bert); else config.json says which it is.
     `pooler`: False where the file holds an encoder without its pooler.
     `changes`: fields of the configuration to replace, `num_labels=3`.
@@ -84,7 +85,7 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
     places, pieces = layout.places(model), {}
     for name, parameter in tensors_of(model).items():
         pieces.setdefault(places[name].key, []).append((places[name], parameter.detach().cpu()))
-    tensors = {key: _joined(found) for key, found in pieces.items()}
+    tensors = {key: Place.whole(found) for key, found in pieces.items()}
     for second, first in layout.tied.items():       # an untied bias: other versions of the library read its first name
         if second in tensors and first not in tensors:
             tensors[first] = tensors[second].clone()
@@ -103,13 +104,6 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
         for name in (SAFE, "config.json"):
             os.replace(Path(new, name), folder / name)
     return folder
-
-
-def _joined(found: list[tuple[Place, Tensor]]) -> Tensor:
-    parts = [piece for _, piece in sorted(found, key=lambda x: x[0].part)]
-    whole = torch.cat(parts) if len(parts) > 1 else parts[0]
-    whole = whole[None] if found[0][0].row else whole
-    return (whole.mT if found[0][0].transpose and whole.dim() == 2 else whole).contiguous()
 
 
 # ── where the files are ───────────────────────────────────────────────────────────────────────────────────────────
@@ -169,7 +163,7 @@ def _places(layout: Layout, model: Model, stored: Collection[str], saved: str | 
     places = layout.places(model, prefix)
     if model.head_name == saved:
         return places
-    held = _nested(layout, model.head_name, saved)
+    held = saved is None or _nested(layout, model.head_name, saved)
     for part in ("head.", "pooler."):
         own = {name: place for name, place in places.items() if name.startswith(part)}
         if any(place.key not in stored for place in own.values()) or (part == "head." and not held):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from ..models import Config, Model
@@ -25,6 +26,7 @@ class Theirs(NamedTuple):
     transpose: weights are (in, out), as GPT-2's convolutions of width 1 keep them.
     part, of: ours is the part-th of `of` equal pieces, joined along the outputs (query, key, value).
     row: a bias that is kept as a matrix of one row.
+    heads: the pieces are joined anew for each of so many heads (-1: as many as the model has).
     """
 
     path: str
@@ -32,6 +34,7 @@ class Theirs(NamedTuple):
     part: int = 0
     of: int = 1
     row: bool = False
+    heads: int = 1
 
 
 class Place(NamedTuple):
@@ -42,11 +45,25 @@ class Place(NamedTuple):
     part: int = 0
     of: int = 1
     row: bool = False
+    heads: int = 1
 
     def ours(self, theirs: Tensor) -> Tensor:
         """The published tensor as ours."""
         theirs = theirs.mT if self.transpose and theirs.dim() == 2 else theirs[0] if self.row else theirs
+        if self.heads > 1:
+            theirs = theirs.unflatten(0, (self.heads, self.of, -1)).transpose(0, 1).flatten(0, 2)
         return theirs if self.of == 1 else theirs.chunk(self.of)[self.part]
+
+    @staticmethod
+    def whole(found: list[tuple[Place, Tensor]]) -> Tensor:
+        """The published tensor of its pieces."""
+        place = found[0][0]
+        parts = [piece for _, piece in sorted(found, key=lambda x: x[0].part)]
+        whole = torch.cat(parts) if len(parts) > 1 else parts[0]
+        if place.heads > 1:
+            whole = whole.unflatten(0, (place.of, place.heads, -1)).transpose(0, 1).flatten(0, 2)
+        whole = whole[None] if place.row else whole
+        return (whole.mT if place.transpose and whole.dim() == 2 else whole).contiguous()
 
     def shape(self, ours: Iterable[int]) -> tuple[int, ...]:
         """The shape that the published tensor of ours has."""
@@ -128,7 +145,8 @@ class Layout:
         body = _match(name, self.body)
         if body is None:
             raise KeyError(f"{self.architecture}: no published name is known for {name}")
-        return body._replace(key=prefix + body.key)
+        heads = model.config.num_attention_heads if body.heads < 0 else body.heads
+        return body._replace(key=prefix + body.key, heads=heads)
 
     def surplus(self, keys: Iterable[str]) -> list[str]:
         """Those of `keys` that hold weights of their own."""

@@ -9,6 +9,7 @@ from ..models import Model
 from .albert import ALBERT
 from .awd_lstm import AWD_LSTM, SIATL
 from .bert import BERT
+from .deberta import DEBERTA
 from .ernie import ERNIE, ERNIE2
 from .gpt import GPT, GPT2
 from .layout import Layout
@@ -24,7 +25,7 @@ __all__ = ["LAYOUTS", "VARIANTS", "layout_meant", "layout_of"]
 
 LAYOUTS: dict[str, Layout] = {
     layout.model_type: layout
-    for layout in (AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, XLM, XLM_ROBERTA)
+    for layout in (AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, DEBERTA, XLM, XLM_ROBERTA)
 }  # fmt: skip
 
 #: Models whose folders say another's `model_type`: `load(folder, model=…)` asks for them, or a field of config.json.

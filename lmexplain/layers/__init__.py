@@ -25,6 +25,7 @@ from .heads import (
 )
 from .lstm import Lstm, State
 from .output import Output
+from .relative import by_key, distances
 
 __all__ = [
     "ACTIVATIONS",
@@ -52,5 +53,7 @@ __all__ = [
     "State",
     "TokenClassification",
     "activation",
+    "by_key",
+    "distances",
     "sinusoids",
 ]

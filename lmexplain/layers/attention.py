@@ -27,6 +27,7 @@ class Run:
         self.past = iter(past or ())
         self.present: list[KeyValue] | None = [] if keep else None
         self.weights: list[Tensor] | None = [] if weights else None
+        self.places: Tensor | None = None                   # (B, T) or (1, T): where the tokens stand
         self.replaced: tuple[bool, ...] | None = None      # BERT-of-Theseus: which modules' successors ran
 
     def extend(self, k: Tensor, v: Tensor) -> KeyValue:
@@ -69,12 +70,14 @@ class MultiHeadAttention(nn.Module):
         """(B, S, H) -> keys and values (B, N, S, D)."""
         return self.split(self.key(source)), self.split(self.value(source))
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, grid: Grid, run: Run) -> Tensor:
-        """q (B, N, T, D), k and v (B, N, S, D) -> (B, N, T, D)."""
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, grid: Grid, run: Run, bias: Tensor | None = None
+    ) -> Tensor:  # fmt: skip
+        """q (B, N, T, D), k and v (B, N, S, D), bias (B, N, T, S) on the scores -> (B, N, T, D)."""
         dropout = self.dropout if self.training else 0.0
         if run.weights is None:
-            return attend(q, k, v, grid, dropout=dropout)
-        out, weights = attend(q, k, v, grid, dropout=dropout, weights=True, method="dense")
+            return attend(q, k, v, grid, bias=bias, dropout=dropout)
+        out, weights = attend(q, k, v, grid, bias=bias, dropout=dropout, weights=True, method="dense")
         run.weights.append(weights)  # pyright: ignore[reportArgumentType]  # dense weights are one tensor
         return out
 

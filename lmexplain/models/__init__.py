@@ -7,6 +7,7 @@ from .albert import Albert, AlbertConfig
 from .awd_lstm import AwdLstm, AwdLstmConfig
 from .base import AttentionConfig, Config, Model
 from .bert import Bert, BertConfig
+from .deberta import Deberta, DebertaConfig
 from .ernie import Ernie, ErnieConfig
 from .ernie2 import Ernie2, Ernie2Config
 from .generation import generate, positions
@@ -32,6 +33,8 @@ __all__ = [
     "Bert",
     "BertConfig",
     "Config",
+    "Deberta",
+    "DebertaConfig",
     "Ernie",
     "Ernie2",
     "Ernie2Config",
@@ -78,6 +81,7 @@ MODELS: dict[str, type[Model]] = {
     "spanbert": SpanBert,
     "roberta": Roberta,
     "albert": Albert,
+    "deberta": Deberta,
     "xlm": Xlm,
     "xlm-roberta": XlmRoberta,
     "theseus": Theseus,

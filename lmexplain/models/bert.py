@@ -108,7 +108,7 @@ class Bert(Model):
 
     def position_ids(self, input_ids: Tensor | None, T: int) -> Tensor:
         """(1, T): 0, 1, 2 …, or (B, T) where they depend on the tokens."""
-        return torch.arange(T, device=self.embeddings.position.weight.device)[None]
+        return torch.arange(T, device=self.embeddings.token.weight.device)[None]
 
     def told(self, given: dict[str, Tensor | None], shape: tuple[int, int]) -> tuple[Tensor, ...]:
         """What the embeddings get beside tokens, places and segments; taken out of what was `given`, and looked at."""
@@ -132,15 +132,17 @@ class Bert(Model):
         if input_ids is not None:
             check_ids("input_ids", input_ids, c.vocab_size, shape, "encode the text with the model's own vocabulary")
         places = self.position_ids(input_ids, T) if position_ids is None else position_ids
-        check_ids("position_ids", places, c.max_position_embeddings, shape,
-                  "the position table ends there: shorten the input")  # fmt: skip
+        if self.embeddings.position is not None:
+            check_ids("position_ids", places, c.max_position_embeddings, shape,
+                      "the position table ends there: shorten the input")  # fmt: skip
         segments = torch.zeros_like(places) if token_type_ids is None else token_type_ids
-        check_ids("token_type_ids", segments, c.type_vocab_size, shape, "number the segments from 0")
+        check_ids("token_type_ids", segments, max(c.type_vocab_size, 1), shape, "number the segments from 0")
         self.check_targets(shape, targets)
         real = self.real(attention_mask, shape)
         grids = self.grids(T, real=real, pattern=pattern)
 
         tokens = self.embeddings.token(input_ids) if inputs_embeds is None else inputs_embeds    # (B, T, H)
         run = Run(weights=output_attentions)
+        run.places = places
         states = self.walk(self.embeddings(tokens, places, segments, *more), grids, run)
         return self.answer(states, grids, run, **targets)

@@ -69,6 +69,8 @@ def test_a_bad_input_is_refused(name: str, case: str) -> None:
 def test_ids_of_places_and_segments_are_looked_at(name: str) -> None:
     model = tiny(name)
     for argument in ("position_ids", "token_type_ids", "langs", "task_type_ids"):
+        if argument == "position_ids" and not any(".position." in name for name, _ in model.named_parameters()):
+            continue        # places that are not looked up have no end
         if takes(model, argument):
             for wrong, error, says in (
                 (IDS * 0 - 1, ValueError, "holds -1"),
