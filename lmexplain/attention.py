@@ -58,7 +58,7 @@ def dot(q: Tensor, k: Tensor, i: Tensor, j: Tensor) -> Tensor:
 
 def scaled_dot(q: Tensor, k: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """q·k / √D, which keeps the variance of the scores at 1 (Vaswani et al. 2017, eq. 1)."""
-    return dot(q, k, i, j) / math.sqrt(q.shape[-1])
+    return dot(q / math.sqrt(q.shape[-1]), k, i, j)
 
 
 def bilinear(w: Tensor) -> Score:
@@ -189,6 +189,9 @@ def _check_bias(bias: Tensor, q: Tensor, shape: tuple[int, ...]) -> None:
         raise ValueError(f"attend: bias {tuple(bias.shape)} does not broadcast to {shape}; make an axis so long, or 1")
     if torch.compiler.is_compiling() or bias.requires_grad:
         return
+    corner = bias[tuple(slice(8) for _ in bias.shape)]
+    if not bool(((corner == 0) | (corner == 1)).all()):             # most are told from a mask at a glance
+        return
     ones = bias == 1
     if bool((ones | (bias == 0)).all()) and 0 < int(ones.sum()) < ones.numel():
         raise ValueError(
@@ -213,11 +216,14 @@ def _attention(
 
 
 def _softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
-    """Softmax over the allowed pairs; a row without one gives zeros. Finite fill of the score's own type, so no NaN."""
+    """Softmax over the allowed pairs; a row without one gives zeros, and no NaN on the way back."""
     scores = _wide(scores)
-    forbidden = scores.isneginf() if allowed is None else scores.isneginf() | ~allowed
-    scores = scores.masked_fill(forbidden, torch.finfo(scores.dtype).min)
-    return scores.softmax(dim=-1).masked_fill(forbidden, 0.0)
+    scores = scores if allowed is None else scores.masked_fill(~allowed, -math.inf)
+    weights = scores.softmax(dim=-1)
+    if weights.is_meta or not torch.compiler.is_compiling() and not bool(weights[..., 0].isnan().any()):
+        return weights                                              # as usual: every row has something to attend to
+    forbidden = scores.isneginf()
+    return scores.masked_fill(forbidden, torch.finfo(scores.dtype).min).softmax(dim=-1).masked_fill(forbidden, 0.0)
 
 
 def _wide(x: Tensor) -> Tensor:
@@ -233,15 +239,18 @@ def _dense(
 
 
 @_opaque
-def _allowed(grid: Grid, device: torch.device) -> Tensor:
-    """The dense grid; short ones are kept for the layers that ask next."""
-    return (_kept if grid.T * grid.S <= 2**20 else Grid.dense)(grid, device)
+def _allowed(grid: Grid, device: torch.device) -> Tensor | None:
+    """The dense grid, None where it allows all; short ones are kept for the layers that ask next."""
+    return (_kept if grid.T * grid.S <= 2**20 else _looked_at)(grid, device)
 
 
-@lru_cache(maxsize=8)
-def _kept(grid: Grid, device: torch.device) -> Tensor:
+def _looked_at(grid: Grid, device: torch.device) -> Tensor | None:
     with torch.inference_mode(False):
-        return grid.dense(device)
+        allowed = grid.dense(device)
+    return allowed if allowed.is_meta or not bool(allowed.all()) else None
+
+
+_kept = lru_cache(maxsize=8)(_looked_at)
 
 
 # ── sparse: the plan ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,6 +18,7 @@ from .mt_dnn import MT_DNN
 from .roberta import ROBERTA, XLM_ROBERTA
 from .spanbert import SPANBERT
 from .theseus import THESEUS
+from .transformer_xl import TRANSFORMER_XL
 from .unilm import UNILM
 from .xlm import XLM
 
@@ -25,7 +26,9 @@ __all__ = ["LAYOUTS", "VARIANTS", "layout_meant", "layout_of"]
 
 LAYOUTS: dict[str, Layout] = {
     layout.model_type: layout
-    for layout in (AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, DEBERTA, XLM, XLM_ROBERTA)
+    for layout in (
+        AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, TRANSFORMER_XL, DEBERTA, XLM, XLM_ROBERTA,
+    )
 }  # fmt: skip
 
 #: Models whose folders say another's `model_type`: `load(folder, model=…)` asks for them, or a field of config.json.

@@ -4,6 +4,7 @@ layer and its dropouts, heads.
 Shapes: `B` batch, `T` queries, `S` keys, `H` hidden, `N` heads, `D` head width, `V` vocabulary, `L` layers.
 """
 
+from .adaptive import AdaptiveEmbeddings, AdaptiveSoftmax
 from .attention import KeyValue, MultiHeadAttention, Run
 from .blocks import PostNormBlock, PreNormBlock
 from .dropouts import EmbeddingDropout, LockedDropout
@@ -25,15 +26,18 @@ from .heads import (
 )
 from .lstm import Lstm, State
 from .output import Output
-from .relative import by_key, distances
+from .relative import KeyValuePlace, RelativeAttention, by_key, distances
 
 __all__ = [
     "ACTIVATIONS",
+    "AdaptiveEmbeddings",
+    "AdaptiveSoftmax",
     "CausalLM",
     "EmbeddingDropout",
     "FeedForward",
     "Head",
     "KeyValue",
+    "KeyValuePlace",
     "LastTokenClassification",
     "LockedDropout",
     "Lstm",
@@ -48,6 +52,7 @@ __all__ = [
     "PreTraining",
     "Prediction",
     "QuestionAnswering",
+    "RelativeAttention",
     "Run",
     "SequenceClassification",
     "State",

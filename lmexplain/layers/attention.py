@@ -54,10 +54,10 @@ class MultiHeadAttention(nn.Module):
     hidden: H, a multiple of `heads`; dropout: the share of weights dropped in training.
     """
 
-    def __init__(self, hidden: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(self, hidden: int, heads: int, dropout: float = 0.0, bias: bool = True) -> None:
         super().__init__()
         self.heads, self.dropout = heads, dropout
-        self.query, self.key, self.value, self.output = (nn.Linear(hidden, hidden) for _ in range(4))
+        self.query, self.key, self.value, self.output = (nn.Linear(hidden, hidden, bias) for _ in range(4))
 
     def forward(self, x: Tensor, grid: Grid, run: Run | None = None, memory: Tensor | None = None) -> Tensor:
         """x (B, T, H) -> (B, T, H). Keys and values come from `memory` (B, S, H), an encoder's states, else from x."""

@@ -39,10 +39,10 @@ def activation(name: str) -> Callable[[Tensor], Tensor]:
 class FeedForward(nn.Module):
     """FFN(x) = f(x W_1 + b_1) W_2 + b_2, for each position alike (Vaswani et al. 2017, eq. 2): (…, H) -> (…, H)."""
 
-    def __init__(self, hidden: int, inner: int, act: str = "relu") -> None:
+    def __init__(self, hidden: int, inner: int, act: str = "relu", dropout: float = 0.0) -> None:
         super().__init__()
         self.inner, self.outer = nn.Linear(hidden, inner), nn.Linear(inner, hidden)
-        self.act = activation(act)
+        self.act, self.dropout = activation(act), nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.outer(self.act(self.inner(x)))
+        return self.outer(self.dropout(self.act(self.inner(x))))

@@ -80,7 +80,7 @@ class MaskedLM(Head):
         return self.decoder(self.norm(self.act(self.dense(states))))
 
     def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
-        _check_labels(labels, shape, self.decoder.out_features)
+        check_labels(labels, shape, self.decoder.out_features)
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.scores(output.last_hidden_state)
@@ -109,7 +109,7 @@ class CausalLM(Head):
         return self.decoder(states)
 
     def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
-        _check_labels(labels, shape, self.decoder.out_features, self.predicted(shape[1]))
+        check_labels(labels, shape, self.decoder.out_features, self.predicted(shape[1]))
 
     def predicted(self, T: int) -> slice:
         """The tokens that another one stands before, in the order of reading."""
@@ -140,7 +140,7 @@ class Prediction(Head):
             self.decoder.weight = table.weight
 
     def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
-        _check_labels(labels, shape, self.decoder.out_features)
+        check_labels(labels, shape, self.decoder.out_features)
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.decoder(output.last_hidden_state)
@@ -249,7 +249,7 @@ class MultipleChoice(Head):
 
     def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
         """Raises ValueError unless the labels fit (B, C) scores."""
-        _check_labels(labels, shape[:1], shape[1])
+        check_labels(labels, shape[:1], shape[1])
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         return replace(output, logits=self.dense(self.dropout(output.pooler_output)))            # (B · C, 1)
@@ -281,7 +281,7 @@ class TokenClassification(Head):
         self.dropout, self.dense = nn.Dropout(dropout), nn.Linear(hidden, classes)
 
     def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
-        _check_labels(labels, shape, self.dense.out_features)
+        check_labels(labels, shape, self.dense.out_features)
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.dense(self.dropout(output.last_hidden_state))
@@ -346,14 +346,14 @@ def _wide(x: Tensor) -> Tensor:
 def check_classes(labels: Tensor, B: int, classes: int) -> None:
     """Raises ValueError unless labels are what a head of this many classes takes for B sentences."""
     if classes > 1 and not labels.is_floating_point():
-        return _check_labels(labels[:, 0] if tuple(labels.shape) == (B, 1) else labels, (B,), classes)
+        return check_labels(labels[:, 0] if tuple(labels.shape) == (B, 1) else labels, (B,), classes)
     wanted = [(B,), (B, 1)] if classes == 1 else [(B, classes)]
     if tuple(labels.shape) not in wanted:
         raise ValueError(f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give {classes} for each of "
                          f"{B} sentences: shape {wanted[0]}")  # fmt: skip
 
 
-def _check_labels(labels: Tensor, shape: tuple[int, ...], classes: int, columns: slice = slice(None)) -> None:
+def check_labels(labels: Tensor, shape: tuple[int, ...], classes: int, columns: slice = slice(None)) -> None:
     """`columns`: those that are targets."""
     if tuple(labels.shape) != shape or labels.is_floating_point():
         raise ValueError(

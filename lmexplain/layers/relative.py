@@ -1,11 +1,20 @@
-"""Scores by distance, brought to their keys."""
+"""Attention that knows how far two tokens are apart: scores by distance, brought to their keys."""
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+import math
+from typing import Any
 
-__all__ = ["by_key", "distances"]
+import torch
+from torch import Tensor, nn
+
+from ..patterns import Grid
+from .attention import MultiHeadAttention, Run
+
+__all__ = ["KeyValuePlace", "RelativeAttention", "by_key", "distances"]
+
+KeyValuePlace = tuple[Tensor, Tensor, Tensor]
+"""Keys, values (B, N, S, D), and distances (1 or B, N, T + S, D)."""
 
 
 def distances(T: int, S: int, start: int = 0, device: torch.device | None = None) -> Tensor:
@@ -24,3 +33,28 @@ def by_key(scores: Tensor, S: int) -> Tensor:
     """
     T = scores.shape[-2]
     return scores.flatten(-2)[..., T:].unflatten(-1, (T, T + S - 1))[..., :S]
+
+
+class RelativeAttention(MultiHeadAttention):
+    """a_ij = ((q_i + u)·k_j + (q_i + v)·W r_(i-j)) / √D (Dai et al. 2019, section 3.3)."""
+
+    def __init__(self, hidden: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__(hidden, heads, dropout, bias=False)
+        self.place = nn.Linear(hidden, hidden, bias=False)                                      # W of the distances
+        self.u, self.v = (nn.Parameter(torch.zeros(heads, hidden // heads)) for _ in range(2))
+
+    def read(self, source: Tensor, places: Tensor) -> KeyValuePlace:
+        """States (B, S, H), sinusoids (1 or B, T + S, H) -> keys, values (B, N, S, D), places (…, N, T + S, D)."""
+        return (*self.keys(source), self.split(self.place(places)))
+
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]  # keys are made once for two streams
+        self, x: Tensor, grid: Grid, run: Run, read: KeyValuePlace, **more: Any
+    ) -> Tensor:
+        """x (B, T, H), and what it attends to as `read` made it -> (B, T, H)."""
+        k, v, r = read
+        return self.output(self.merge(self.relate(self.split(self.query(x)), k, v, r, grid, run, **more)))
+
+    def relate(self, q: Tensor, k: Tensor, v: Tensor, r: Tensor, grid: Grid, run: Run) -> Tensor:
+        """(B, N, T, D)."""
+        bias = by_key((q + self.v[:, None]) @ r.mT, k.shape[2])                                 # (B, N, T, S)
+        return self.attend(q + self.u[:, None], k, v, grid, run, bias / math.sqrt(q.shape[-1]))

@@ -19,6 +19,7 @@ from .siatl import Siatl, SiatlConfig
 from .spanbert import SpanBert, SpanBertConfig
 from .theseus import Theseus, TheseusConfig
 from .transformer import Transformer, TransformerConfig
+from .transformer_xl import TransformerXl, TransformerXlConfig
 from .unilm import UniLm, UniLmConfig
 from .xlm import Xlm, XlmConfig
 from .xlm_roberta import XlmRoberta, XlmRobertaConfig
@@ -56,6 +57,8 @@ __all__ = [
     "TheseusConfig",
     "Transformer",
     "TransformerConfig",
+    "TransformerXl",
+    "TransformerXlConfig",
     "UniLm",
     "UniLmConfig",
     "Xlm",
@@ -81,6 +84,7 @@ MODELS: dict[str, type[Model]] = {
     "spanbert": SpanBert,
     "roberta": Roberta,
     "albert": Albert,
+    "transformer-xl": TransformerXl,
     "deberta": Deberta,
     "xlm": Xlm,
     "xlm-roberta": XlmRoberta,

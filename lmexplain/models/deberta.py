@@ -1,10 +1,10 @@
-"""DeBERTa (He, Liu, Gao & Chen 2020, arXiv:2006.03654), the first version. Differs from BERT in: a word's content and
-its place are told apart in every layer's attention, and absolute places come in only before the softmax of the masked
-tokens.
+"""DeBERTa (He, Liu, Gao & Chen 2020, arXiv:2006.03654). Differs from BERT in: a word's content and its place are told
+apart in every layer's attention, and absolute places come in only before the softmax of the masked tokens.
 
-The released code departs from the paper: the index of the third term is δ(i, j), as in the second, where the paper
-prints δ(j, i) (`printed_index`). Keys have no bias, positions as queries have one; the authors' later repository has
-biases everywhere (`key_bias`). It puts zeros at padding and lets it attend to nothing; no real token sees it.
+This is the first version. The released code departs from the paper: the index of the third term is δ(i, j), as in the
+second, where the paper prints δ(j, i) (`printed_index`). Keys have no bias, positions as queries have one; the authors'
+later repository has biases everywhere (`key_bias`). It puts zeros at padding and lets it attend to nothing; no real
+token sees it.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ class DisentangledAttention(MultiHeadAttention):
 
     def by_place(self, q: Tensor, k: Tensor, table: Tensor) -> Tensor | None:
         """The second and third term (B, N, T, S), scaled: a product with every distance's row, then the shift."""
-        T, S, terms = q.shape[2], k.shape[2], []
+        T, S = q.shape[2], k.shape[2]
+        terms: Any = []
         if self.position_key is not None:
             far = distances(T, S, device=table.device)                                          # (T + S,)
             rows = self.split(self.position_key(table[self.index(far)])[None])                  # (1, N, T + S, D)
@@ -129,7 +130,8 @@ class DisentangledAttention(MultiHeadAttention):
             far = distances(S, T, device=table.device)              # j - i: the rows are keys, the columns queries
             rows = self.split(self.position_query(table[self.index(far if self.printed else -far)])[None]) * self.scale
             terms.append(by_key(k @ rows.mT, T).mT)
-        return sum(terms) / math.sqrt(q.shape[-1]) if terms else None
+        total: Any = sum(terms)
+        return total / math.sqrt(q.shape[-1]) if terms else None
 
     def index(self, distance: Tensor) -> Tensor:
         """δ: 0 up to -k, 2k - 1 from k on, between them distance + k (eq. 3)."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..layers import KeyValue, State
 
-__all__ = ["cached_length", "check_ids", "check_state", "real_tokens", "shape_of"]
+__all__ = ["cached_length", "check_ids", "check_mems", "check_state", "real_tokens", "shape_of"]
 
 
 def shape_of(
@@ -93,3 +93,17 @@ def check_state(state: Sequence[State] | None, widths: Sequence[int], B: int) ->
             f"state holds {', '.join(map(str, found)) or 'nothing'}; give an earlier output's, of texts that go on row "
             f"by row: h and c of shape {', '.join(map(str, want))} for the {len(want)} layers"
         )
+
+
+def check_mems(mems: Sequence[Tensor] | None, layers: int, B: int, H: int) -> int:
+    """How many positions `mems` hold: for each of the layers a tensor (M, B, H). Raises ValueError for others."""
+    if mems is None:
+        return 0
+    found = [tuple(x.shape) for x in mems]
+    M = found[0][0] if found and found[0] else 0
+    if found != [(M, B, H)] * layers:
+        raise ValueError(
+            f"mems hold {', '.join(map(str, found)) or 'nothing'}; give an earlier output's, of texts that go on row "
+            f"by row: (M, {B}, {H}), time first, for each of the {layers} layers"
+        )
+    return M

@@ -157,7 +157,8 @@ def _counted(row: Row, size: str) -> str:
 def _grids(row: Row) -> str:
     """Who attends to whom in a pass over eight tokens."""
     model = on_meta(row.model, config_of(row.model).published(row.sizes[0].name))
-    tokens = torch.zeros(1, 8, model.embeddings.token.embedding_dim, device="meta")
+    table = getattr(model.embeddings, "token", None)            # an adaptive one has several
+    tokens = torch.zeros(1, 8, model.config.hidden_size if table is None else table.embedding_dim, device="meta")
     sides = [name for name in inspect.signature(model.forward).parameters if name.endswith("inputs_embeds")]
     output = model(**dict.fromkeys(sides, tokens))
     lines = [bold("Who attends to whom, bottom to top")]

@@ -37,6 +37,8 @@ def tiny_config(name: str, **changes: Any) -> Config:
             sizes[field.name] = LAYERS
         elif type(field.default) is int and field.default > LONGEST and "token" not in field.name:
             sizes[field.name] = NARROW
+        elif isinstance(field.default, tuple) and {*map(type, field.default)} == {int} and max(field.default) > V:
+            sizes[field.name] = V // 3, 2 * V // 3      # places in the vocabulary
     return kind(**{**sizes, **changes})
 
 
