@@ -27,6 +27,7 @@ class Theirs(NamedTuple):
     part, of: ours is the part-th of `of` equal pieces, joined along the outputs (query, key, value).
     row: a bias that is kept as a matrix of one row.
     heads: the pieces are joined anew for each of so many heads (-1: as many as the model has).
+    axes: the outputs have two axes, (heads, width).
     """
 
     path: str
@@ -35,6 +36,7 @@ class Theirs(NamedTuple):
     of: int = 1
     row: bool = False
     heads: int = 1
+    axes: bool = False
 
 
 class Place(NamedTuple):
@@ -46,11 +48,13 @@ class Place(NamedTuple):
     of: int = 1
     row: bool = False
     heads: int = 1
+    axes: bool = False
 
     def ours(self, theirs: Tensor) -> Tensor:
         """The published tensor as ours."""
+        theirs = theirs.flatten(1) if self.axes else theirs
         theirs = theirs.mT if self.transpose and theirs.dim() == 2 else theirs[0] if self.row else theirs
-        if self.heads > 1:
+        if self.heads > 1 and not self.axes:
             theirs = theirs.unflatten(0, (self.heads, self.of, -1)).transpose(0, 1).flatten(0, 2)
         return theirs if self.of == 1 else theirs.chunk(self.of)[self.part]
 
@@ -60,17 +64,19 @@ class Place(NamedTuple):
         place = found[0][0]
         parts = [piece for _, piece in sorted(found, key=lambda x: x[0].part)]
         whole = torch.cat(parts) if len(parts) > 1 else parts[0]
-        if place.heads > 1:
+        if place.heads > 1 and not place.axes:
             whole = whole.unflatten(0, (place.of, place.heads, -1)).transpose(0, 1).flatten(0, 2)
         whole = whole[None] if place.row else whole
-        return (whole.mT if place.transpose and whole.dim() == 2 else whole).contiguous()
+        whole = whole.mT if place.transpose and whole.dim() == 2 else whole
+        return (whole.unflatten(-1, (place.heads, -1)) if place.axes else whole).contiguous()
 
     def shape(self, ours: Iterable[int]) -> tuple[int, ...]:
         """The shape that the published tensor of ours has."""
         shape = tuple(ours)
         whole = (shape[0] * self.of, *shape[1:]) if self.of > 1 else shape
         whole = (1, *whole) if self.row else whole
-        return whole[::-1] if self.transpose else whole
+        whole = whole[::-1] if self.transpose else whole
+        return (*whole[:-1], self.heads, whole[-1] // self.heads) if self.axes else whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,13 +21,15 @@ from .theseus import THESEUS
 from .transformer_xl import TRANSFORMER_XL
 from .unilm import UNILM
 from .xlm import XLM
+from .xlnet import XLNET
 
 __all__ = ["LAYOUTS", "VARIANTS", "layout_meant", "layout_of"]
 
 LAYOUTS: dict[str, Layout] = {
     layout.model_type: layout
     for layout in (
-        AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, TRANSFORMER_XL, DEBERTA, XLM, XLM_ROBERTA,
+        AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, TRANSFORMER_XL, XLNET,
+        DEBERTA, XLM, XLM_ROBERTA,
     )
 }  # fmt: skip
 

@@ -54,7 +54,7 @@ TRANSFORMER_XL = Layout(
     },
     older={"n_token": "vocab_size"},
     repeated={"d_embed": "d_model"},
-    implied={"hidden_act": "relu"},
+    implied={"hidden_act": "relu", "max_position_embeddings": TransformerXlConfig.max_position_embeddings},
     fixed={
         "adaptive": (True,),
         "attn_type": (0,),

@@ -26,7 +26,7 @@ from .heads import (
 )
 from .lstm import Lstm, State
 from .output import Output
-from .relative import KeyValuePlace, RelativeAttention, by_key, distances
+from .relative import KeyValuePlace, RelativeAttention, by_key, distances, scaled
 
 __all__ = [
     "ACTIVATIONS",
@@ -60,5 +60,6 @@ __all__ = [
     "activation",
     "by_key",
     "distances",
+    "scaled",
     "sinusoids",
 ]

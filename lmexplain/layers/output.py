@@ -44,6 +44,12 @@ class Output:
     """Keys and values (B, N, S, D) of each attention, to go on from; on request."""
     state: tuple[State, ...] | None = None
     """h and c (B, H) of each layer of a recurrent model after the last token that it read, to go on from."""
+    query_states: tuple[Tensor, ...] | None = None
+    """L + 1 tensors (B, P, H) of XLNet's query stream, for P targets."""
+    query_attentions: tuple[Tensor, ...] | None = None
+    """L tensors (B, N, T, S): its weights, in the rows where targets stand."""
+    query_grids: tuple[Grid, ...] = ()
+    """L grids, bottom to top: which content its queries attended to."""
     mems: tuple[Tensor, ...] | None = None
     """States that the next segment may attend to."""
     grids: tuple[Grid, ...] = ()
@@ -59,8 +65,8 @@ class Output:
 
     @property
     def last_hidden_state(self) -> Tensor:
-        """(B, T, H): the top layer's output."""
-        return self.hidden_states[-1]
+        """(B, T, H): the top layer's output; (B, P, H) of the query stream where there is one."""
+        return (self.query_states or self.hidden_states)[-1]
 
     @property
     def prediction_logits(self) -> Tensor | None:

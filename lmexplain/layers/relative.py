@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ..patterns import Grid
 from .attention import MultiHeadAttention, Run
 
-__all__ = ["KeyValuePlace", "RelativeAttention", "by_key", "distances"]
+__all__ = ["KeyValuePlace", "RelativeAttention", "by_key", "distances", "scaled"]
 
 KeyValuePlace = tuple[Tensor, Tensor, Tensor]
 """Keys, values (B, N, S, D), and distances (1 or B, N, T + S, D)."""
@@ -35,6 +35,11 @@ def by_key(scores: Tensor, S: int) -> Tensor:
     return scores.flatten(-2)[..., T:].unflatten(-1, (T, T + S - 1))[..., :S]
 
 
+def scaled(q: Tensor) -> Tensor:
+    """q / √D: the few are divided, not the scores."""
+    return q / math.sqrt(q.shape[-1])
+
+
 class RelativeAttention(MultiHeadAttention):
     """a_ij = ((q_i + u)·k_j + (q_i + v)·W r_(i-j)) / √D (Dai et al. 2019, section 3.3)."""
 
@@ -54,7 +59,10 @@ class RelativeAttention(MultiHeadAttention):
         k, v, r = read
         return self.output(self.merge(self.relate(self.split(self.query(x)), k, v, r, grid, run, **more)))
 
-    def relate(self, q: Tensor, k: Tensor, v: Tensor, r: Tensor, grid: Grid, run: Run) -> Tensor:
+    def relate(self, q: Tensor, k: Tensor, v: Tensor, r: Tensor, grid: Grid, run: Run, **more: Any) -> Tensor:
         """(B, N, T, D)."""
-        bias = by_key((q + self.v[:, None]) @ r.mT, k.shape[2])                                 # (B, N, T, S)
-        return self.attend(q + self.u[:, None], k, v, grid, run, bias / math.sqrt(q.shape[-1]))
+        return self.attend(q + self.u[:, None], k, v, grid, run, self.beside(q, r, k.shape[2], **more))
+
+    def beside(self, q: Tensor, r: Tensor, S: int) -> Tensor:
+        """What comes to the scores beside content: (q_i + v)·W r_(i-j) / √D, (B, N, T, S)."""
+        return by_key(scaled(q + self.v[:, None]) @ r.mT, S)

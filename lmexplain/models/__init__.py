@@ -23,6 +23,7 @@ from .transformer_xl import TransformerXl, TransformerXlConfig
 from .unilm import UniLm, UniLmConfig
 from .xlm import Xlm, XlmConfig
 from .xlm_roberta import XlmRoberta, XlmRobertaConfig
+from .xlnet import XLNet, XLNetConfig
 
 __all__ = [
     "MODELS",
@@ -61,6 +62,8 @@ __all__ = [
     "TransformerXlConfig",
     "UniLm",
     "UniLmConfig",
+    "XLNet",
+    "XLNetConfig",
     "Xlm",
     "XlmConfig",
     "XlmRoberta",
@@ -85,6 +88,7 @@ MODELS: dict[str, type[Model]] = {
     "roberta": Roberta,
     "albert": Albert,
     "transformer-xl": TransformerXl,
+    "xlnet": XLNet,
     "deberta": Deberta,
     "xlm": Xlm,
     "xlm-roberta": XlmRoberta,

@@ -38,11 +38,13 @@ class Case:
     batches: Callable[[], Iterator[tuple[str, dict[str, Any]]]]
     targets: Callable[[dict[str, Any]], dict[str, Tensor]] = field(default=lambda batch: {})
     compared: Callable[[dict[str, Any]], Tensor | None] = field(default=lambda batch: None)
-    """Positions (B, T) at which outputs are compared, None: all."""
+    """Positions (B, T) at which outputs are compared, None: all. Of a query stream: where its targets stand."""
     model: type[Model] = Model
     """What the folder is opened as, where it says another model's name."""
     unread: tuple[str, ...] = ()
     """Parameters of the reference that no output depends on."""
+    memory: bool = False
+    """Whether the states of one segment go into the next."""
     cached: bool = False
     """Whether the model keeps keys and values, so that a sequence may come in pieces."""
     computed: tuple[str, ...] = ()
@@ -148,6 +150,15 @@ def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:
             assert getattr(ours, name) is not None, name
             tokens = where if found.dim() >= 2 and where is not None and found.shape[:2] == where.shape else None
             worst = max(worst, close(getattr(ours, name), found, name, tokens))
+    for ours_kept, kept in zip(ours.mems or (), getattr(theirs, "mems", None) or (), strict=False):
+        if where is None or ours_kept.shape[:2] == where.T.shape:
+            worst = max(worst, close(ours_kept, kept, "memory", None if where is None else where.T))
+    if getattr(ours, "query_states", None):         # the library's two streams come in turn
+        states, pairs = theirs.hidden_states, theirs.attentions
+        content, queries = ({"hidden_states": states[n::2], "attentions": [pair[n] for pair in pairs]} for n in (0, 1))
+        content["query_states"] = queries["hidden_states"]
+        rows = same_layers(ours, where, query_attentions=queries["attentions"])         # where targets stand
+        return max(worst, rows, same_layers(ours, None, **content))
     if not hasattr(theirs, "decoder_hidden_states"):
         return max(worst, same_layers(ours, where, hidden_states=theirs.hidden_states, attentions=theirs.attentions))
     encoder = {"hidden_states": theirs.encoder_hidden_states, "attentions": theirs.encoder_attentions}

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -38,12 +39,15 @@ def test_matches_reference(case: Case, tmp_path: Path, verified: Callable[..., N
         same_outputs(a, b, where)
         for model, output in ((ours, a), (theirs, b)):
             model.zero_grad()
-            kept = states_of(output)[-1] if where is None else states_of(output)[-1][where]
             loss = getattr(output, "loss", None)
-            (kept.square().sum() if loss is None else loss).backward()
+            if loss is None:
+                kept = states_of(output)[-1] if where is None else states_of(output)[-1][where]
+                loss = kept.square().sum()
+            loss.backward()
         same_gradients(ours, theirs)
         faster = ours(**batch, **targets)                       # without weights: the fused way
-        weights = {"attentions": a.attentions, "cross_attentions": a.cross_attentions, "encoder": a.encoder}
+        weights = {name: getattr(a, name)
+                   for name in ("attentions", "cross_attentions", "query_attentions", "encoder")}  # fmt: skip
         same_outputs(replace(faster, **weights), b, where)
 
 
@@ -69,6 +73,33 @@ def test_in_pieces_from_a_cache_it_is_the_same(
                 logits=whole.logits[:, first:last] if "logits" in whole else None,
             )
             same_outputs(output, expected, None if where is None else where[:, first:last])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.memory], ids=str)
+def test_segment_after_segment_with_a_memory_it_is_the_same(
+    case: Case, tmp_path: Path, verified: Callable[..., None]
+) -> None:  # fmt: skip
+    """Three segments of one text, the last two as long as half of the first; what is kept is compared too."""
+    theirs = drawn(case.reference()).eval()
+    theirs.save_pretrained(tmp_path / "theirs")
+    ours = lmexplain.load(tmp_path / "theirs")
+    verified(type(ours), "a", case)
+    for _, batch in case.batches():
+        a: Any = SimpleNamespace(mems=None)
+        b: Any = SimpleNamespace(mems=None)
+        for length in (1.0, 0.5, 0.5):
+            T = max(1, int(batch["input_ids"].shape[1] * length))
+            part = {name: x[(slice(None),) + (slice(T),) * (x.dim() - 1)] for name, x in batch.items()}
+            if "target_mapping" in part:                        # those that stand in this segment, at least one
+                whole = batch["target_mapping"][..., :T]
+                part["target_mapping"] = whole[:, :1] * 0 + torch.eye(T)[T - 1]
+            if part.keys() & {"attention_mask", "input_mask"}:
+                continue                                        # padding inside a memory is nobody's case
+            where = case.compared(part)
+            a = ours(**part, mems=a.mems, output_attentions=True)
+            b = theirs(**part, mems=b.mems, use_mems=True, output_hidden_states=True, output_attentions=True)
+            same_outputs(a, b, where)
+            assert len(a.mems) == len(b.mems)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
