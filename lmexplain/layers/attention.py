@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +28,7 @@ class Run:
         self.past = iter(past or ())
         self.present: list[KeyValue] | None = [] if keep else None
         self.weights: list[Tensor] | None = [] if weights else None
+        self.made: dict[str, Any] = {}                      # fields of the output that only this model has
         self.places: Tensor | None = None                   # (B, T) or (1, T): where the tokens stand
         self.replaced: tuple[bool, ...] | None = None      # BERT-of-Theseus: which modules' successors ran
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import torch
@@ -171,18 +171,15 @@ class Model(nn.Module):
             states.append(layer(states[-1], grid, run))
         return states
 
-    def answer(
-        self, states: Sequence[Tensor], grids: tuple[Grid, ...], run: Run, made: Output | None = None,
-        **targets: Tensor | None,
-    ) -> Output:  # fmt: skip
-        """The output of a pass, through the head if there is one; `made` holds what else the pass made."""
-        output = replace(
-            made or Output(),
+    def answer(self, states: Sequence[Tensor], grids: tuple[Grid, ...], run: Run, **targets: Tensor | None) -> Output:
+        """The output of a pass, through the head if there is one."""
+        output = Output(
             hidden_states=tuple(states),
             pooler_output=None if self.pooler is None else self.pooler(states[-1]),
             attentions=None if run.weights is None else tuple(run.weights),
             past_key_values=None if run.present is None else tuple(run.present),
             grids=grids,
+            **run.made,
         )
         given = {name: target for name, target in targets.items() if target is not None}
         return output if self.head is None else self.head(output, **given)

@@ -132,9 +132,8 @@ class Bert(Model):
         if input_ids is not None:
             check_ids("input_ids", input_ids, c.vocab_size, shape, "encode the text with the model's own vocabulary")
         places = self.position_ids(input_ids, T) if position_ids is None else position_ids
-        if self.embeddings.position is not None:
-            check_ids("position_ids", places, c.max_position_embeddings, shape,
-                      "the position table ends there: shorten the input")  # fmt: skip
+        rows = 2**31 if self.embeddings.position is None else c.max_position_embeddings
+        check_ids("position_ids", places, rows, shape, "the position table ends there: shorten the input")
         segments = torch.zeros_like(places) if token_type_ids is None else token_type_ids
         check_ids("token_type_ids", segments, max(c.type_vocab_size, 1), shape, "number the segments from 0")
         self.check_targets(shape, targets)

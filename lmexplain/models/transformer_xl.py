@@ -11,7 +11,7 @@ Labels are not shifted: a segment's last state predicts the first token of the n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -194,9 +194,9 @@ class TransformerXl(Model):
         for i, (layer, grid) in enumerate(zip(layers, grids, strict=True)):
             memory = mems[i].detach().transpose(0, 1) if mems is not None and M else None
             states.append(layer(states[-1], grid, run, layer.read(states[-1], places, memory)))
-        kept = self.remember(states, mems if M else None)
+        run.made["mems"] = self.remember(states, mems if M else None)
         states[-1] = self.dropout(states[-1])
-        return replace(self.answer(states, grids, run, **targets), mems=kept)
+        return self.answer(states, grids, run, **targets)
 
     def real_behind(self, attention_mask: Tensor | None, B: int, M: int, T: int) -> Tensor | None:
         """A mask of the segment, or of all keys, as (B, M + T) bool; what is remembered counts as real."""

@@ -214,21 +214,15 @@ class XLNet(TransformerXl):
             states.append(layer(states[-1], grids[i], run, read, other=other))
             if where is not None:
                 queries.append(layer(queries[-1], query_grids[i], run, read, other=other, targets=where))
-        new = self.remember(states, mems if M else None)
-        (states if where is None else queries)[-1] = self.dropout((states if where is None else queries)[-1])
-        return self.told(states, queries, grids, query_grids, run, new, targets)
-
-    def told(
-        self, states: list[Tensor], queries: list[Any], grids: tuple[Grid, ...], query_grids: tuple[Grid, ...],
-        run: Run, mems: tuple[Tensor, ...] | None, targets: Mapping[str, Tensor | None],
-    ) -> Output:  # fmt: skip
-        """The output of both streams; the weights came in turn, a layer's content before its queries."""
-        two = bool(query_grids)
-        made = Output(mems=mems, query_states=tuple(queries) if two else None, query_grids=query_grids)
-        output = self.answer(states, grids, run, made, **targets)
-        weights = output.attentions if two else None
-        split = {} if weights is None else {"attentions": weights[::2], "query_attentions": weights[1::2]}
-        return replace(output, **split)
+        run.made["mems"] = self.remember(states, mems if M else None)
+        last = states if where is None else queries
+        last[-1] = self.dropout(last[-1])
+        if where is None:
+            return self.answer(states, grids, run, **targets)
+        run.made |= {"query_states": tuple(queries), "query_grids": query_grids}
+        output = self.answer(states, grids, run, **targets)
+        weights = output.attentions                                 # a layer's content, then its queries
+        return output if weights is None else replace(output, attentions=weights[::2], query_attentions=weights[1::2])
 
 
 def _ones(name: str, given: Tensor, shape: tuple[int, ...]) -> Tensor:
