@@ -13,6 +13,7 @@ from .deberta import DEBERTA
 from .ernie import ERNIE, ERNIE2
 from .gpt import GPT, GPT2
 from .layout import Layout
+from .longformer import LONGFORMER
 from .marian import MARIAN
 from .mt_dnn import MT_DNN
 from .roberta import ROBERTA, XLM_ROBERTA
@@ -29,7 +30,7 @@ LAYOUTS: dict[str, Layout] = {
     layout.model_type: layout
     for layout in (
         AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, TRANSFORMER_XL, XLNET,
-        DEBERTA, XLM, XLM_ROBERTA,
+        DEBERTA, XLM, XLM_ROBERTA, LONGFORMER,
     )
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from .ernie2 import Ernie2, Ernie2Config
 from .generation import generate, positions
 from .gpt import Gpt, GptConfig
 from .gpt2 import Gpt2, Gpt2Config
+from .longformer import Longformer, LongformerConfig
 from .mt_dnn import MtDnn, MtDnnConfig
 from .roberta import Roberta, RobertaConfig
 from .siatl import Siatl, SiatlConfig
@@ -45,6 +46,8 @@ __all__ = [
     "Gpt2",
     "Gpt2Config",
     "GptConfig",
+    "Longformer",
+    "LongformerConfig",
     "Model",
     "MtDnn",
     "MtDnnConfig",
@@ -92,5 +95,6 @@ MODELS: dict[str, type[Model]] = {
     "deberta": Deberta,
     "xlm": Xlm,
     "xlm-roberta": XlmRoberta,
+    "longformer": Longformer,
     "theseus": Theseus,
 }

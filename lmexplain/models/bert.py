@@ -110,7 +110,7 @@ class Bert(Model):
         """(1, T): 0, 1, 2 …, or (B, T) where they depend on the tokens."""
         return torch.arange(T, device=self.embeddings.token.weight.device)[None]
 
-    def told(self, given: dict[str, Tensor | None], shape: tuple[int, int]) -> tuple[Tensor, ...]:
+    def told(self, given: dict[str, Any], shape: tuple[int, int], run: Run) -> tuple[Tensor, ...]:
         """What the embeddings get beside tokens, places and segments; taken out of what was `given`, and looked at."""
         return ()
 
@@ -128,7 +128,8 @@ class Bert(Model):
         """
         c, shape = self.config, shape_of(input_ids, inputs_embeds, self.embeddings.token.embedding_dim)
         B, T = shape
-        more = self.told(targets, shape)
+        run = Run(weights=output_attentions)
+        more = self.told(targets, shape, run)
         if input_ids is not None:
             check_ids("input_ids", input_ids, c.vocab_size, shape, "encode the text with the model's own vocabulary")
         places = self.position_ids(input_ids, T) if position_ids is None else position_ids
@@ -141,7 +142,6 @@ class Bert(Model):
         grids = self.grids(T, real=real, pattern=pattern)
 
         tokens = self.embeddings.token(input_ids) if inputs_embeds is None else inputs_embeds    # (B, T, H)
-        run = Run(weights=output_attentions)
         run.places = places
         states = self.walk(self.embeddings(tokens, places, segments, *more), grids, run)
         return self.answer(states, grids, run, **targets)

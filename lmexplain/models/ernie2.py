@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..layers import Output
+from ..layers import Output, Run
 from .bert import LARGE, Bert, BertConfig, BertEmbeddings
 from .inputs import check_ids
 
@@ -63,7 +63,7 @@ class Ernie2(Bert):
         more["task_type_ids"] = task_type_ids
         return super().forward(input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds, **more)
 
-    def told(self, given: dict[str, Tensor | None], shape: tuple[int, int]) -> tuple[Tensor, ...]:
+    def told(self, given: dict[str, Any], shape: tuple[int, int], run: Run) -> tuple[Tensor, ...]:
         tasks = given.pop("task_type_ids", None)
         if tasks is None:
             tasks = torch.zeros(1, 1, dtype=torch.long, device=self.embeddings.task.weight.device)

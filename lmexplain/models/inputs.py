@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..layers import KeyValue, State
 
-__all__ = ["cached_length", "check_ids", "check_mems", "check_state", "real_tokens", "shape_of"]
+__all__ = ["cached_length", "check_ids", "check_mems", "check_ones", "check_state", "real_tokens", "shape_of"]
 
 
 def shape_of(
@@ -107,3 +107,13 @@ def check_mems(mems: Sequence[Tensor] | None, layers: int, B: int, H: int) -> in
             f"by row: (M, {B}, {H}), time first, for each of the {layers} layers"
         )
     return M
+
+
+def check_ones(name: str, given: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """As bool. Raises ValueError unless `given` has this shape and holds 0 and 1 alone."""
+    if tuple(given.shape) != shape:
+        raise ValueError(f"{name} has shape {tuple(given.shape)}, the input asks for {shape}")
+    if not torch.compiler.is_compiling() and not bool(((given == 0) | (given == 1)).all()):
+        odd = given[(given != 0) & (given != 1)].flatten()[0].item()
+        raise ValueError(f"{name} holds {odd}; give 0 and 1 alone")
+    return given.bool()

@@ -32,7 +32,7 @@ from ..layers import (
 from ..patterns import Grid, Pattern, causal, full, memory, table, window
 from ..patterns.given import Permutation
 from .base import Model
-from .inputs import check_ids, check_mems, shape_of
+from .inputs import check_ids, check_mems, check_ones, shape_of
 from .transformer_xl import RelativeConfig, RelativeLayer, TransformerXl
 
 __all__ = ["XLNet", "XLNetAttention", "XLNetConfig"]
@@ -188,9 +188,9 @@ class XLNet(TransformerXl):
         if input_mask is not None:
             attention_mask = 1 - input_mask.long()
         real = self.real_behind(attention_mask, B, M, T)
-        hides = None if perm_mask is None else _ones("perm_mask", perm_mask, (B, T, T)).bool()
+        hides = None if perm_mask is None else check_ones("perm_mask", perm_mask, (B, T, T))
         P = T if target_mapping is None else target_mapping.shape[1]
-        where = None if target_mapping is None else _ones("target_mapping", target_mapping, (B, P, T))
+        where = None if target_mapping is None else check_ones("target_mapping", target_mapping, (B, P, T))
         self.check_targets((B, P), targets)
         if token_type_ids is not None:
             check_ids("token_type_ids", token_type_ids, 2**31, shape, "number the segments from 0")
@@ -223,16 +223,6 @@ class XLNet(TransformerXl):
         output = self.answer(states, grids, run, **targets)
         weights = output.attentions                                 # a layer's content, then its queries
         return output if weights is None else replace(output, attentions=weights[::2], query_attentions=weights[1::2])
-
-
-def _ones(name: str, given: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Raises ValueError unless `given` has this shape and holds 0 and 1 alone."""
-    if tuple(given.shape) != shape:
-        raise ValueError(f"{name} has shape {tuple(given.shape)}, the input asks for {shape}")
-    if not torch.compiler.is_compiling() and not bool(((given == 0) | (given == 1)).all()):
-        odd = given[(given != 0) & (given != 1)].flatten()[0].item()
-        raise ValueError(f"{name} holds {odd}; give 0 and 1 alone")
-    return given
 
 
 class LastClassification(SequenceClassification):

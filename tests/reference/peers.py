@@ -43,6 +43,8 @@ class Case:
     """What the folder is opened as, where it says another model's name."""
     unread: tuple[str, ...] = ()
     """Parameters of the reference that no output depends on."""
+    weights: Callable[[dict[str, Any], Any], Sequence[Tensor]] | None = None
+    """The reference's weights as (B, N, T, S), from a batch and an output, where it keeps them otherwise."""
     memory: bool = False
     """Whether the states of one segment go into the next."""
     cached: bool = False
@@ -148,6 +150,9 @@ def same_outputs(ours: Any, theirs: Any, where: Tensor | None) -> float:
         found = getattr(theirs, their_name, None)
         if found is not None:
             assert getattr(ours, name) is not None, name
+            if name == "pooler_output" and where is not None:       # of the first token, where that is a real one
+                worst = max(worst, close(ours.pooler_output, found, name, where[:, 0]))
+                continue
             tokens = where if found.dim() >= 2 and where is not None and found.shape[:2] == where.shape else None
             worst = max(worst, close(getattr(ours, name), found, name, tokens))
     for ours_kept, kept in zip(ours.mems or (), getattr(theirs, "mems", None) or (), strict=False):

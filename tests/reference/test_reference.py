@@ -36,6 +36,8 @@ def test_matches_reference(case: Case, tmp_path: Path, verified: Callable[..., N
         targets, where = case.targets(batch), case.compared(batch)
         a = ours(**batch, **targets, output_attentions=True)
         b = theirs(**batch, **targets, output_hidden_states=True, output_attentions=True)
+        if case.weights is not None:
+            b.attentions = tuple(case.weights(batch, b))
         same_outputs(a, b, where)
         for model, output in ((ours, a), (theirs, b)):
             model.zero_grad()
