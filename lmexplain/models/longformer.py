@@ -134,10 +134,9 @@ class Longformer(Roberta):
             marked = marked & real
         chosen = None if marked is None or not bool(marked.any()) else self.chosen(marked, real)
         own = self.patterns(marked if chosen else None) if pattern is None else pattern
-        return super().forward(
-            input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds, pattern=own,
-            output_attentions=output_attentions, globals=chosen, **targets,
-        )  # fmt: skip
+        more: dict[str, Any] = {**targets, "globals": chosen}
+        return super().forward(input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds, pattern=own,
+                               output_attentions=output_attentions, **more)  # fmt: skip
 
     def told(self, given: dict[str, Any], shape: tuple[int, int], run: Run) -> tuple[Tensor, ...]:
         run.globals = given.pop("globals")
