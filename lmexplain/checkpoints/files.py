@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-__all__ = ["SAFE", "WEIGHTS", "Stored", "open_folder", "read_json"]
+__all__ = ["SAFE", "WEIGHTS", "Stored", "open_folder", "others_of", "read_json"]
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 #: Every file by which a folder holds weights.
@@ -59,6 +59,13 @@ def open_folder(folder: Path, others: Sequence[str] = ()) -> dict[str, Stored]:
         raise ValueError(f"{folder} holds {len(found)} files of weights, {names}; keep the one to be read")
     raise ValueError(f"{folder} has neither {SAFE} nor {PICKLED}, whole or in shards"
                      f"{''.join(f', nor {pattern}' for pattern in others)}; fetch the weights")  # fmt: skip
+
+
+def others_of(folder: Path) -> list[Path]:
+    """The files by which a folder holds weights beside model.safetensors: pickles, indices and shards."""
+    names = [name for name in WEIGHTS if name != SAFE]
+    shards = [f"{Path(name).stem}-*-of-*{Path(name).suffix}" for name in (SAFE, PICKLED)]
+    return [path for pattern in (*names, *shards) for path in folder.glob(pattern)]
 
 
 def _shards(folder: Path, index: Mapping[str, Any], opened: Callable[[Path], dict[str, Stored]]) -> dict[str, Stored]:

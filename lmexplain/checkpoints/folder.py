@@ -16,13 +16,14 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ..models import Model
-from .files import SAFE, WEIGHTS, Stored, open_folder, read_json
+from .files import SAFE, WEIGHTS, Stored, open_folder, others_of, read_json
 from .layout import Layout, Place, tensors_of
 from .layouts import LAYOUTS, layout_meant, layout_of
 
 __all__ = ["load", "save"]
 
 AS_SAVED = "as saved"
+_FLOATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 M = TypeVar("M", bound=Model)
 _SHOWN = 5
 
@@ -43,28 +44,40 @@ def load(
     `pooler`: False where the file holds an encoder without its pooler.
     `changes`: fields of the configuration to replace, `num_labels=3`.
     Loading is strict: raises ValueError that names what is missing, left over or of another shape, before reading.
-    Published files hold more than they name: a pooler, or another head of the same family, that is left over is named
-    in a UserWarning, unless you asked for another head than the file's.
+    Published files hold more than they name, and less than other heads ask for. A UserWarning names what is not read:
+    a pooler, or another head of the same family; where you ask for another head than the file's, what no head of this
+    family has. And it names what is drawn anew, to be trained before its answers mean anything.
     """
-    if not dtype.is_floating_point:
-        raise ValueError(f"dtype is {dtype}; give a type of floats, torch.float32 or torch.bfloat16")
+    if dtype not in _FLOATS:
+        raise ValueError(f"dtype is {dtype!r}; give one of {', '.join(map(str, _FLOATS))}")
     folder = _folder(path_or_name)
     published = read_json(folder / "config.json")
     layout = _layout(published, folder, model)
     saved = layout.head_of(_architecture(published, layout))
     wanted = saved if head == AS_SAVED else head
     config = layout.read_config(published, changes)
+    if not pooler and not layout.model.has_pooler:
+        raise ValueError(f"{layout.model.__name__} has no pooler to do without; leave pooler=False out")
     with torch.device("meta"):
         without = {} if pooler else {"pooler": False}
         made = layout.model(config, wanted, **without)  # pyright: ignore[reportCallIssue]  # models take a head
-    stored = _named_anew(open_folder(folder, layout.files), layout)
+    stored = _named_anew(open_folder(folder, layout.files), layout, folder)
+    if config.tie_word_embeddings:
+        stored = _under_first_names(stored, layout)
     places = _places(layout, made, stored, saved)
     left = _compare(layout, places, made, stored, folder, saved)
-    if left and wanted == saved:
-        warnings.warn(f"{folder} also holds {_some(left)}, which a {layout.architecture}{layout.ending(saved)} has no "
-                      f"part for; not read", stacklevel=2)  # fmt: skip
+    said = f"{layout.architecture}{layout.ending(wanted)}"
+    if left:
+        warnings.warn(f"{folder} also holds {_some(left)}, which a {said} has no part for; not read", stacklevel=2)
+    new = sorted(name for name, _ in made.named_parameters() if name not in places)
+    if new:
+        warnings.warn(f"{folder} holds nothing for {_some(new)} of a {said}; drawn anew, to be trained", stacklevel=2)
     _check_tied(layout, made, stored, folder)
-    tensors = {name: _as(place.ours(stored[place.key].read()), dtype).contiguous() for name, place in places.items()}
+    shapes = tensors_of(made)
+    tensors = {
+        name: _as(place.ours(_numbers(folder, place.key, stored, shapes[name])), dtype).contiguous()
+        for name, place in places.items()
+    }
     _fill(made, tensors, dtype)
     made.published = published
     return made.eval()  # pyright: ignore[reportReturnType]  # the layout's model is of this class
@@ -75,10 +88,15 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
 
     Both are first written whole beside their places. An interruption leaves what was there or, between the two, a
     folder without config.json, which nobody takes for a model: never new weights under an old one's sizes. Raises
-    FileExistsError where the folder already holds a model, unless `overwrite`.
+    FileExistsError where the folder already holds a model, unless `overwrite`; then shards and pickles of the old one
+    go, too.
     """
     folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; give a folder to save into")
     layout = layout_of(type(model))
+    if any(tensor.is_meta for tensor in tensors_of(model).values()):
+        raise ValueError("the model is on the meta device, where tensors hold no numbers; load or train it first")
     taken = [path.name for pattern in ("config.json", *WEIGHTS, *layout.files) for path in folder.glob(pattern)]
     if taken and not overwrite:
         raise FileExistsError(f"{folder} already holds {' and '.join(taken)}; choose another folder, or overwrite=True")
@@ -103,6 +121,8 @@ def save(model: Model, folder: str | os.PathLike[str], overwrite: bool = False) 
         Path(folder, "config.json").unlink(missing_ok=True)
         for name in (SAFE, "config.json"):
             os.replace(Path(new, name), folder / name)
+        for path in others_of(folder):
+            path.unlink(missing_ok=True)
     return folder
 
 
@@ -136,9 +156,10 @@ def _folder(path_or_name: str | os.PathLike[str]) -> Path:
 def _layout(published: dict[str, Any], folder: Path, model: type[Model]) -> Layout:
     kind = published.get("model_type")
     layout = layout_meant(published) if model is Model else layout_of(model)
-    if layout is None or layout.model_type != kind:
-        known = ", ".join(LAYOUTS) if layout is None else f"for {model.__name__} {layout.model_type}"
-        raise ValueError(f"{folder / 'config.json'} says model_type={kind!r}; known are {known}")
+    if layout is None or kind not in (layout.model_type, *layout.older_types):
+        known = (f"known are {', '.join(LAYOUTS)}" if layout is None
+                 else f"{model.__name__} reads {layout.model_type!r}: leave model=… out")  # fmt: skip
+        raise ValueError(f"{folder / 'config.json'} says model_type={kind!r}; {known}")
     return layout
 
 
@@ -150,11 +171,31 @@ def _architecture(published: dict[str, Any], layout: Layout) -> Any:
 # ── strict both ways ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _named_anew(stored: dict[str, Stored], layout: Layout) -> dict[str, Stored]:
+def _named_anew(stored: dict[str, Stored], layout: Layout, folder: Path) -> dict[str, Stored]:
     """Names of today; in norms of the first released files gamma and beta are weight and bias."""
-    old = {".gamma": ".weight", ".beta": ".bias"}
-    return {layout.named_today(next((key.removesuffix(a) + b for a, b in old.items() if key.endswith(a)), key)): x
-            for key, x in stored.items()}  # fmt: skip
+    old, found = {".gamma": ".weight", ".beta": ".bias"}, {}
+    for key, x in stored.items():
+        name = layout.named_today(next((key.removesuffix(a) + b for a, b in old.items() if key.endswith(a)), key))
+        if name in found:
+            raise ValueError(f"{folder} holds {name} twice, under an older name too; remove one of them")
+        found[name] = x
+    return found
+
+
+def _under_first_names(stored: dict[str, Stored], layout: Layout) -> dict[str, Stored]:
+    """A tied tensor that a file holds under its second name alone stands for the first, as the library reads it."""
+    for second, first in layout.tied.items():
+        if second in stored and stored.keys().isdisjoint((first, first.removeprefix(layout.prefix))):
+            stored = {first if key == second else key: x for key, x in stored.items()}
+    return stored
+
+
+def _numbers(folder: Path, key: str, stored: dict[str, Stored], ours: Tensor) -> Tensor:
+    """A tensor as it is stored. Raises ValueError where it holds other numbers than ours, quantised ones."""
+    found = stored[key].read()
+    if found.is_complex() or found.is_floating_point() != ours.is_floating_point():
+        raise ValueError(f"{folder}: {key} holds {found.dtype}; fetch weights that are stored as floats")
+    return found
 
 
 def _places(layout: Layout, model: Model, stored: Collection[str], saved: str | None) -> dict[str, Place]:
@@ -194,7 +235,7 @@ def _compare(
     left = layout.surplus(stored.keys() - used)
     surplus = [key for key in left if not layout.elsewhere(key, prefix)]
     if model.head_name != saved:        # the body is read; a head of any kind may have stood there
-        surplus = [key for key in surplus if key.startswith(prefix)]
+        left, surplus = surplus, [key for key in surplus if key.startswith(prefix)]
     wrong = [
         f"{place.key} is {stored[place.key].shape}, the configuration asks for {place.shape(shapes[name])}"
         for name, place in places.items()

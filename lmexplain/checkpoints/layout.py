@@ -87,6 +87,8 @@ class Layout:
     config: type[Config]
     model_type: str
     """As config.json says."""
+    older_types: tuple[str | None, ...] = ()
+    """What other folders of this model say for it; None: nothing."""
     architecture: str
     """"Bert" of BertModel and BertForMaskedLM."""
     prefix: str
@@ -163,7 +165,8 @@ class Layout:
         """Do the pooler or a head of this family, not necessarily the one at hand, have a tensor of this name?"""
         known = {_path(path) for head in self.heads.values() for path in head.values()}
         known |= {prefix + _path(path) for ours, path in self.body.items() if ours.startswith("pooler.")}
-        return not known.isdisjoint((key, key.rpartition(".")[0]))
+        known = "|".join(re.escape(path).replace(r"\{i\}", r"\d+") for path in known)
+        return any(re.fullmatch(known, name) for name in (key, key.rpartition(".")[0]))
 
     # ── configuration ─────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -48,6 +48,7 @@ def layout_of(model: type[Model]) -> Layout:
 
 def layout_meant(published: Mapping[str, Any]) -> Layout | None:
     """The layout that a config.json means, None where it is not known."""
-    usual = LAYOUTS.get(str(published.get("model_type")))
+    kind = str(published.get("model_type"))
+    usual = LAYOUTS.get(kind, next((x for x in VARIANTS if kind in x.older_types), None))
     asked = (x for x in VARIANTS if x.chosen_by and x.chosen_by.items() <= published.items())
     return next((x for x in asked if usual is not None and x.model_type == usual.model_type), usual)

@@ -56,6 +56,7 @@ MARIAN = Layout(
         "decoder_ffn_dim": "encoder_ffn_dim",
         "decoder_vocab_size": "vocab_size",
     },
+    absent={"label_smoothing": 0.0},
     implied={"sinusoid_halves": True, "output_bias": True, "layer_norm_eps": 1e-5},
     fixed={
         "scale_embedding": (True,),

@@ -24,6 +24,7 @@ SPANBERT = replace(
     BERT,
     model=SpanBert,
     config=SpanBertConfig,
+    older_types=(None,),
     heads={
         **BERT.heads,
         "SpanBoundary": under("head.tokens", MASKED_LM) | under("head.boundary", BOUNDARY),

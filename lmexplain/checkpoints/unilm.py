@@ -1,4 +1,4 @@
-"""UniLM: published names are BERT's, and its segments are six."""
+"""UniLM: published names are BERT's, and its segments are six. Its own code's folders say "unilm", or nothing."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from .bert import BERT
 
 __all__ = ["UNILM"]
 
-UNILM = replace(BERT, model=UniLm, config=UniLmConfig)
+UNILM = replace(BERT, model=UniLm, config=UniLmConfig, older_types=("unilm", None))

@@ -234,6 +234,19 @@ def test_tensors_of_another_shape(folder: Path) -> None:
             rf"differs in shape: {NORM} is \(2,\), the configuration asks for \(16,\)")  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", [torch.int8, torch.complex64])
+def test_numbers_of_another_kind(folder: Path, kind: torch.dtype) -> None:
+    name = "bert.embeddings.word_embeddings.weight"
+    reweighted(folder, lambda x: x.update({name: x[name].to(kind)}))
+    refused(folder, rf"{name} holds {kind}; fetch weights that are stored as floats")
+
+
+def test_a_tensor_under_its_old_and_its_new_name(folder: Path) -> None:
+    name = "bert.embeddings.LayerNorm.weight"
+    reweighted(folder, lambda x: x.update({"bert.embeddings.LayerNorm.gamma": x[name] + 1}))
+    refused(folder, f"holds {name} twice, under an older name too; remove one of them")
+
+
 def test_many_are_counted_and_some_are_named(folder: Path) -> None:
     refused(edited(folder, lambda config: config.update(num_hidden_layers=4)),
             r"lacks bert\.encoder\.layer\.3\.\S+(, bert\.encoder\.layer\.3\.\S+){4} and 11 more;")  # fmt: skip
@@ -298,7 +311,8 @@ def test_a_field_that_cannot_be(folder: Path, field: str, value: Any, says: str)
 def test_changes_are_fields_and_a_dtype_is_of_floats(folder: Path) -> None:
     refused(folder, "BertConfig has no num_lables", num_lables=3)
     refused(folder, "position_embedding_type='relative_key'", position_embedding_type="relative_key")
-    refused(folder, r"dtype is torch\.int8; give a type of floats", dtype=torch.int8)
+    for odd, named in ((torch.int8, "torch.int8"), ("float16", "'float16'"), (torch.float8_e5m2, "torch.float8_e5m2")):
+        refused(folder, f"dtype is {named}; give one of torch.float32, ", dtype=odd)
     refused(folder, "no head 'Nothing'; choose one of", head="Nothing")
 
 

@@ -175,7 +175,14 @@ def test_tied_tensors_may_be_stored_twice_if_they_are_equal(tmp_path: Path) -> N
 def test_another_head_is_new_and_the_body_is_kept(saved: str | None, head: str | None, tmp_path: Path) -> None:
     ours = tiny("bert", saved).float()
     folder = lmexplain.save(ours, tmp_path / "a")
-    other = lmexplain.load(folder, head=head)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        other = lmexplain.load(folder, head=head)
+    new = [name for name, _ in other.named_parameters() if name.startswith(("head.", "pooler."))]
+    kept = ours.state_dict()
+    said = [name for name in new if name not in kept or not torch.equal(other.state_dict()[name], kept[name])]
+    assert len(found) == (1 if said else 0), "what is drawn anew is said once"
+    assert all(name in str(found[0].message) for name in sorted(said)[:5])
     assert other.head_name == head and all(torch.isfinite(p).all() for p in other.parameters())
     for name, value in other.state_dict().items():
         if name.startswith(("embeddings.", "layers.")):
@@ -259,6 +266,52 @@ def test_what_a_published_file_holds_beyond_its_name_is_said(tmp_path: Path) -> 
         warnings.simplefilter("error")
         lmexplain.load(folder, head=None)
         lmexplain.load(folder, head="PreTraining")
+    save_file({**load_file(folder / WEIGHTS), "adapter.weight": torch.ones(2)}, folder / WEIGHTS)
+    with pytest.raises(ValueError, match=r"also holds adapter\.weight; its config\.json says BertForMaskedLM"):
+        lmexplain.load(folder)
+    with pytest.warns(UserWarning, match=r"also holds adapter\.weight, which a BertModel has no part for; not read"):
+        lmexplain.load(folder, head=None)
+
+
+@pytest.mark.parametrize("way", ["library", "shards", "pickle"])
+def test_overwriting_leaves_no_file_of_the_old_weights(way: str, tmp_path: Path) -> None:
+    theirs = bert()
+    theirs.save_pretrained(tmp_path, max_shard_size="2KB" if way == "shards" else "1GB")
+    (tmp_path / "notes.bin").write_text("mine", encoding="utf-8")
+    if way == "pickle":
+        (tmp_path / WEIGHTS).unlink()
+        torch.save(theirs.state_dict(), tmp_path / "pytorch_model.bin")
+    ours = tiny("bert", "MaskedLM").float()
+    lmexplain.save(ours, tmp_path, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CONFIG, WEIGHTS, "notes.bin"]
+    same(ours, lmexplain.load(tmp_path))
+
+
+@pytest.mark.parametrize("second", ["cls.predictions.decoder.bias", "cls.predictions.decoder.weight"])
+def test_a_tied_tensor_may_stand_under_its_second_name_alone(second: str, tmp_path: Path) -> None:
+    """safetensors' own save_model keeps whichever name comes first in the alphabet."""
+    theirs = bert()
+    found = {name: x for name, x in tensors(theirs).items() if name not in (EMBEDDED, "cls.predictions.bias")}
+    kept = {EMBEDDED, "cls.predictions.bias"} - {LAYOUTS["bert"].tied[second]}
+    folder = written(tmp_path, theirs, {**found, **{name: theirs.state_dict()[name] for name in kept}})
+    assert close(lmexplain.load(folder), theirs)
+    assert close(lmexplain.load(folder), transformers.BertForMaskedLM.from_pretrained(folder).eval())
+
+
+@pytest.mark.parametrize("named", ["unilm", None])
+def test_folders_of_a_model_s_own_code_say_its_name_or_nothing(named: str | None, tmp_path: Path) -> None:
+    ours = tiny("unilm", "MaskedLM").float()
+    config = json.loads((lmexplain.save(ours, tmp_path) / CONFIG).read_text(encoding="utf-8"))
+    config = {**config, "model_type": named} if named else {k: v for k, v in config.items() if k != "model_type"}
+    (tmp_path / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    same(ours, lmexplain.load(tmp_path, model=type(ours)))
+    if named:
+        same(ours, lmexplain.load(tmp_path))
+    else:
+        with pytest.raises(ValueError, match="says model_type=None; known are"):
+            lmexplain.load(tmp_path)
+    with pytest.raises(ValueError, match=f"says model_type={named!r}; Roberta reads 'roberta': leave"):
+        lmexplain.load(tmp_path, model=MODELS["roberta"])
 
 
 @pytest.mark.parametrize("when", ["weights", "config"])
@@ -330,3 +383,31 @@ def test_what_is_saved_is_what_was_trained(tmp_path: Path) -> None:
     assert loss is not None
     loss.backward()
     assert all(p.grad is not None for p in loaded.parameters())
+
+
+def test_what_has_no_numbers_or_no_folder_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="on the meta device, where tensors hold no numbers"):
+        lmexplain.save(tiny("bert").to("meta"), tmp_path)
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="file is a file; give a folder"):
+        lmexplain.save(tiny("bert"), tmp_path / "file", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_there_is_no_pooler_to_do_without(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Gpt2 has no pooler to do without"):
+        lmexplain.load(lmexplain.save(tiny("gpt2"), tmp_path), pooler=False)
+
+
+def test_a_published_translation_model_is_trained_as_the_library_does(tmp_path: Path) -> None:
+    """Marian's folders say nothing of label smoothing, and the library has none."""
+    config = transformers.MarianConfig(
+        vocab_size=37, decoder_vocab_size=37, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24, scale_embedding=True, pad_token_id=1,
+        decoder_start_token_id=1, eos_token_id=0, forced_eos_token_id=0, max_position_embeddings=23, dropout=0.0,
+        attention_dropout=0.0,
+    )  # fmt: skip
+    theirs = transformers.MarianMTModel(config).train()
+    theirs.save_pretrained(tmp_path)
+    found = {"input_ids": tokens(2, 7), "labels": tokens(2, 5, seed=1)}
+    assert torch.allclose(lmexplain.load(tmp_path).train()(**found).loss, theirs(**found).loss, atol=1e-5)

@@ -47,7 +47,7 @@ def test_a_folder_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert torch.equal(opened.embeddings.token.weight, lmexplain.load(tmp_path).embeddings.token.weight)
     text = (tmp_path / "config.json").read_text().replace('"model_type": "bert"', '"model_type": "else"')
     (tmp_path / "config.json").write_text(text)
-    with pytest.raises(ValueError, match="model_type='else'; known are for SpanBert bert"):
+    with pytest.raises(ValueError, match="model_type='else'; SpanBert reads 'bert': leave model"):
         lmexplain.load(tmp_path, model=SpanBert)
 
 
