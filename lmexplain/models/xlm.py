@@ -2,7 +2,7 @@
 pooler, scores straight from the states, and a causal setting.
 
 Three objectives, one network: CLM (`causal`), MLM, and TLM, MLM on a sentence with its translation, for which
-`position_ids` restart at 0 in the second and `langs` change (section 3.3). The released code puts zeros at padding
+`position_ids` restart at 0 in the second and `langs` change (section 3.4). The released code puts zeros at padding
 after every layer, gives padding a language too, and takes `lengths`. The transformers library leaves padding open to a
 causal model's queries (with padding on the left they see it); here no real token sees padding.
 """
