@@ -13,6 +13,11 @@ __all__ = ["ACTIVATIONS", "FeedForward", "activation"]
 
 _tanh_gelu = partial(F.gelu, approximate="tanh")
 
+
+def _sigmoid_gelu(x: Tensor) -> Tensor:
+    return x * torch.sigmoid(1.702 * x)
+
+
 #: Activations by the names that published configurations use. Two GELUs are in use: x·Φ(x) itself (BERT's code), and
 #: its tanh form (GPT; Hendrycks & Gimpel 2016, section 2). They differ by up to 5e-4.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -22,7 +27,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_new": _tanh_gelu,
     "gelu_fast": _tanh_gelu,
     "gelu_pytorch_tanh": _tanh_gelu,
-    "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),
+    "quick_gelu": _sigmoid_gelu,
     "silu": F.silu,
     "swish": F.silu,
     "tanh": torch.tanh,

@@ -6,7 +6,7 @@ Each takes the model's `Output` and its labels and gives the output back with `l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,14 @@ __all__ = [
     "SequenceClassification",
     "TokenClassification",
     "check_classes",
+    "check_labels",
+    "check_tensors",
+    "class_loss",
+    "token_loss",
 ]
+
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 class Pooler(nn.Module):
@@ -84,7 +91,7 @@ class MaskedLM(Head):
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.scores(output.last_hidden_state)
-        return replace(output, logits=logits, loss=_token_loss(logits, labels))
+        return replace(output, logits=logits, loss=token_loss(logits, labels))
 
 
 class CausalLM(Head):
@@ -119,7 +126,7 @@ class CausalLM(Head):
         """Of scores (B, T, V) and the inputs as labels (B, T)."""
         T = logits.shape[1]
         by, what = slice(1, T) if self.backward else slice(0, T - 1), self.predicted(T)
-        return None if labels is None else _token_loss(logits[:, by], labels[:, what])
+        return None if labels is None else token_loss(logits[:, by], labels[:, what])
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.scores(output.last_hidden_state)
@@ -144,7 +151,7 @@ class Prediction(Head):
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.decoder(output.last_hidden_state)
-        return replace(output, logits=logits, loss=_token_loss(logits, labels, self.smoothing * self.training))
+        return replace(output, logits=logits, loss=token_loss(logits, labels, self.smoothing * self.training))
 
 
 class NextSentence(Head):
@@ -161,7 +168,7 @@ class NextSentence(Head):
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.dense(output.pooler_output)
-        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+        return replace(output, logits=logits, loss=class_loss(logits, labels))
 
 
 class PreTraining(Head):
@@ -214,7 +221,7 @@ class SequenceClassification(Head):
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.dense(self.dropout(self.summary(output)))
-        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+        return replace(output, logits=logits, loss=class_loss(logits, labels))
 
 
 class LastTokenClassification(Head):
@@ -235,7 +242,7 @@ class LastTokenClassification(Head):
     ) -> Output:
         states = output.last_hidden_state
         logits = self.dense(states[torch.arange(len(states), device=states.device), last])
-        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+        return replace(output, logits=logits, loss=class_loss(logits, labels))
 
 
 class MultipleChoice(Head):
@@ -270,7 +277,7 @@ class MultipleChoice(Head):
 
         output = run(*map(flat, args), **{name: flat(x) for name, x in given.items()})
         logits = output.logits.view(-1, C)  # pyright: ignore[reportOptionalMemberAccess]  # forward made them
-        return replace(output, logits=logits, loss=_token_loss(logits, labels))
+        return replace(output, logits=logits, loss=token_loss(logits, labels))
 
 
 class TokenClassification(Head):
@@ -285,13 +292,13 @@ class TokenClassification(Head):
 
     def forward(self, output: Output, labels: Tensor | None = None) -> Output:
         logits = self.dense(self.dropout(output.last_hidden_state))
-        return replace(output, logits=logits, loss=_token_loss(logits, labels))
+        return replace(output, logits=logits, loss=token_loss(logits, labels))
 
 
 class QuestionAnswering(Head):
     """Start and end scores w·h_i of an answer's span (Devlin et al. 2019, section 4.2).
 
-    start_positions, end_positions (B,): a place outside the sequence is no target.
+    start_positions, end_positions (B,): a place after the last token is no target.
     """
 
     def __init__(self, hidden: int) -> None:
@@ -304,9 +311,14 @@ class QuestionAnswering(Head):
         for name, places in (("start_positions", start_positions), ("end_positions", end_positions)):
             if places is None:
                 raise ValueError(f"{name} is not given; give start_positions and end_positions together")
-            if places.shape != shape[:1] or places.is_floating_point():
+            if places.shape != shape[:1] or places.dtype not in _INTEGERS:
                 raise ValueError(f"{name} has shape {tuple(places.shape)} and type {places.dtype}; give one integer "
                                  f"for each of {shape[0]} sentences")  # fmt: skip
+            if not places.is_meta and (int(places.min()) < 0 or int(places.min()) >= shape[1]):
+                raise ValueError(
+                    f"{name} range from {int(places.min())} to {int(places.max())} over {shape[1]} tokens; give places "
+                    f"from 0, at least one of them a token's: {shape[1]} or more is no target"
+                )
 
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, output: Output, start_positions: Tensor | None = None, end_positions: Tensor | None = None
@@ -315,19 +327,22 @@ class QuestionAnswering(Head):
         loss = None
         if start_positions is not None and end_positions is not None:
             T = start.shape[1]
-            targets = [(x.clamp(0, T)) for x in (start_positions, end_positions)]
-            loss = sum(F.cross_entropy(s, t, ignore_index=T) for s, t in zip((start, end), targets, strict=True)) / 2
+            targets = [x.long().clamp(max=T) for x in (start_positions, end_positions)]
+            loss = sum(
+                F.cross_entropy(_wide(s), t, ignore_index=T) for s, t in zip((start, end), targets, strict=True)
+            ) / 2
         return replace(output, start_logits=start, end_logits=end, loss=loss)
 
 
-def _token_loss(logits: Tensor, labels: Tensor | None, smoothing: float = 0.0) -> Tensor | None:
+def token_loss(logits: Tensor, labels: Tensor | None, smoothing: float = 0.0) -> Tensor | None:
     """Mean cross-entropy over the targets of (…, V)."""
     if labels is None:
         return None
     return F.cross_entropy(_wide(logits.flatten(0, -2)), labels.flatten().long(), label_smoothing=smoothing)
 
 
-def _class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
+def class_loss(logits: Tensor, labels: Tensor | None) -> Tensor | None:
+    """Of scores (B, classes), with labels as `SequenceClassification` takes them."""
     if labels is None:
         return None
     B, classes = logits.shape
@@ -343,19 +358,31 @@ def _wide(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
+def check_tensors(given: Mapping[str, object]) -> None:
+    """Raises TypeError for what is no tensor: lists and arrays."""
+    odd = next((name for name, x in given.items() if not isinstance(x, Tensor)), None)
+    if odd is not None:
+        raise TypeError(f"{odd} is of type {type(given[odd]).__name__}; give a tensor (torch.as_tensor)")
+
+
 def check_classes(labels: Tensor, B: int, classes: int) -> None:
     """Raises ValueError unless labels are what a head of this many classes takes for B sentences."""
+    check_tensors({"labels": labels})
     if classes > 1 and not labels.is_floating_point():
         return check_labels(labels[:, 0] if tuple(labels.shape) == (B, 1) else labels, (B,), classes)
     wanted = [(B,), (B, 1)] if classes == 1 else [(B, classes)]
-    if tuple(labels.shape) not in wanted:
+    if tuple(labels.shape) not in wanted or labels.is_complex():
         raise ValueError(f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give {classes} for each of "
                          f"{B} sentences: shape {wanted[0]}")  # fmt: skip
+    if classes > 1 and not labels.is_meta and not bool(((labels >= 0) & (labels <= 1)).all()):
+        raise ValueError(f"labels range from {float(labels.min())} to {float(labels.max())}; floats say yes (1) or no "
+                         f"(0) for each class, and a class is named by an integer: labels.long()")  # fmt: skip
 
 
 def check_labels(labels: Tensor, shape: tuple[int, ...], classes: int, columns: slice = slice(None)) -> None:
-    """`columns`: those that are targets."""
-    if tuple(labels.shape) != shape or labels.is_floating_point():
+    """Raises ValueError unless labels are classes, or -100, in this shape. `columns`: those that are targets."""
+    check_tensors({"labels": labels})
+    if tuple(labels.shape) != shape or labels.dtype not in _INTEGERS:
         raise ValueError(
             f"labels have shape {tuple(labels.shape)} and type {labels.dtype}; give integers of shape {shape}"
         )
@@ -364,7 +391,10 @@ def check_labels(labels: Tensor, shape: tuple[int, ...], classes: int, columns: 
     targets = labels[..., columns]
     targets = targets[targets != -100]
     if not targets.numel():
-        raise ValueError("labels hold no target, only -100; the mean over none is not defined: give at least one")
+        raise ValueError(
+            f"labels hold no target, only -100{'' if columns == slice(None) else ', or the first token that is read'}; "
+            f"the mean over none is not defined: give at least one"
+        )
     if int(targets.min()) < 0 or int(targets.max()) >= classes:
         raise ValueError(
             f"labels range from {int(targets.min())} to {int(targets.max())}, outside 0 to {classes - 1}; "

@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..layers import CausalLM, EmbeddingDropout, Head, LockedDropout, Lstm, Output, State
-from ..layers.heads import _class_loss, check_classes
+from ..layers.heads import check_classes, class_loss
 from ..patterns import Pattern, causal, window
 from .base import Config, Model
 from .inputs import check_ids, check_state, shape_of
@@ -151,7 +151,7 @@ class ConcatPooling(Head):
         x = self.pool(output.last_hidden_state, output.state[-1][0], real)
         for i, block in enumerate(self.blocks):
             x = block(F.relu(x) if i else x)
-        return replace(output, logits=x, loss=_class_loss(x, labels))
+        return replace(output, logits=x, loss=class_loss(x, labels))
 
 
 class AwdLstm(Model):

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..layers import Head, MultipleChoice, Output, Pooler, Run, activation
+from ..layers.heads import check_tensors
 from ..patterns import Grid, Pattern, full, padding
 from .inputs import real_tokens
 
@@ -53,6 +54,7 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("vocab_size", "hidden_size", "num_labels"):
             self.check(name, getattr(self, name) >= 1, "at least 1")
+        self.check("initializer_range", self.initializer_range >= 0, "at least 0")
         self.check("pad_token_id", self.pad_token_id is None or 0 <= self.pad_token_id < self.vocab_size,
                    f"one of the {self.vocab_size} tokens, or None")  # fmt: skip
 
@@ -82,6 +84,8 @@ class AttentionConfig(Config):
             self.check(name, getattr(self, name) >= 1, "at least 1")
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             self.check(name, 0 <= getattr(self, name) < 1, "0 to below 1")
+        self.check("classifier_dropout", 0 <= (self.classifier_dropout or 0.0) < 1, "0 to below 1, or None")
+        self.check("layer_norm_eps", self.layer_norm_eps > 0, "above 0")
         self.check("hidden_size", self.hidden_size % self.num_attention_heads == 0,
                    f"a multiple of the {self.num_attention_heads} heads")  # fmt: skip
         activation(self.hidden_act)
@@ -197,6 +201,7 @@ class Model(nn.Module):
         unknown = given.keys() - set(known)
         if unknown:
             raise ValueError(f"{self.head_name} takes {', '.join(known)}, not {', '.join(sorted(unknown))}")
+        check_tensors(given)
         self.head.check(shape, **given)
 
     def real(self, attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor | None:

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..layers import CausalLM, Output
+from ..layers import CausalLM, Output, Prediction
 from .awd_lstm import AwdLstm
 from .base import Model
-from .inputs import check_ids, real_tokens, shape_of
+from .inputs import check_asked, check_ids, real_tokens, shape_of
 from .transformer import Transformer
 
 __all__ = ["generate", "positions"]
@@ -27,7 +27,7 @@ def generate(
     model: Model, input_ids: Tensor, attention_mask: Tensor | None = None, *, max_new_tokens: int = 20,
     do_sample: bool = False, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None,
     generator: torch.Generator | None = None, eos_token_id: int | None = None, pad_token_id: int | None = None,
-    use_cache: bool = True,
+    use_cache: bool = True, langs: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Prompts (B, T), padded on the left -> (B, T + at most `max_new_tokens`), the prompts and what follows them.
 
@@ -38,6 +38,7 @@ def generate(
     A row ends at `eos_token_id`, and is then filled with `pad_token_id` (where not given: the model's, else
     `eos_token_id`); when all have ended, so does the result. `use_cache`: keep keys and values (or the
     state) rather than compute them anew for each token; the text is the same. The model keeps nothing.
+    langs: (B,), the language of each row, where a causal XLM has several.
     Raises ValueError before any compute, where the text would outgrow the position table among others.
     """
     config = model.config
@@ -47,7 +48,8 @@ def generate(
     beside = isinstance(model, Transformer)
     tokens = input_ids.new_full((B, 1), config.decoder_start_token_id).long() if beside else input_ids.long()
     real = torch.ones_like(tokens, dtype=torch.bool) if real is None or beside else real
-    _check(model, real, max_new_tokens, eos_token_id)
+    check_asked(max_new_tokens, config.vocab_size, eos_token_id=eos_token_id, pad_token_id=pad_token_id)
+    _check(model, real, max_new_tokens)
     _check_sampling(do_sample, temperature, top_k, top_p, generator)
     pad = next((x for x in (pad_token_id, config.pad_token_id, eos_token_id) if x is not None), 0)
 
@@ -59,11 +61,12 @@ def generate(
     ended = torch.zeros(B, dtype=torch.bool, device=tokens.device)
     for _ in range(max_new_tokens):
         cache = {"past_key_values": past, "use_cache": True} if use_cache else {}
-        output = read(tokens[:, cached:], real, position_ids=positions(real)[:, cached:], **cache)
+        more = cache if langs is None else {**cache, "langs": langs[:, None]}
+        output = read(tokens[:, cached:], real, position_ids=positions(real)[:, cached:], **more)
         logits = output.logits[:, -1]                                           # (B, V)
         if use_cache:
             past, cached = output.past_key_values, tokens.shape[1]
-        new = _sampled(logits / temperature, top_k, top_p, generator) if do_sample else logits.argmax(1)
+        new = _sampled(logits, temperature, top_k, top_p, generator) if do_sample else logits.argmax(1)
         new = new.masked_fill(ended, pad)
         tokens = torch.cat([tokens, new[:, None]], dim=1)
         real = torch.cat([real, torch.ones_like(real[:, :1])], dim=1)
@@ -97,9 +100,12 @@ class _Recurrent:
         return replace(output, past_key_values=output.state)
 
 
-def _sampled(logits: Tensor, top_k: int | None, top_p: float | None, generator: torch.Generator | None) -> Tensor:
+def _sampled(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None, generator: torch.Generator | None
+) -> Tensor:
     """(B, V) -> (B,): one token for each row, drawn from the likeliest."""
-    p, order = logits.float().softmax(1).sort(dim=1, descending=True, stable=True)
+    below = (logits - logits.amax(1, keepdim=True)).float()     # so that no temperature, however low, overflows
+    p, order = (below / temperature).softmax(1).sort(dim=1, descending=True, stable=True)
     if top_k is not None:
         p[:, top_k:] = 0.0
     if top_p is not None:
@@ -108,20 +114,18 @@ def _sampled(logits: Tensor, top_k: int | None, top_p: float | None, generator: 
     return order.gather(1, torch.multinomial(p, 1, generator=generator))[:, 0]
 
 
-def _check(model: Model, real: Tensor, new: int, eos_token_id: int | None) -> None:
+def _check(model: Model, real: Tensor, new: int) -> None:
     config = model.config
     beside = isinstance(model, Transformer)
-    if not (isinstance(model.head, CausalLM) or beside and model.head is not None):
-        want = "ConditionalGeneration" if beside else "CausalLM"
-        raise ValueError(f'{type(model).__name__} has head {model.head_name}; generation needs one with "{want}"')
+    writes = isinstance(model.head, Prediction if beside or getattr(config, "causal", False) else CausalLM)
+    if not writes:
+        want = next((head for head in ("ConditionalGeneration", "CausalLM") if head in model.heads), None)
+        asks = f'one with "{want}"' if want else "a causal model, and its head for tokens"
+        raise ValueError(f"{type(model).__name__} has head {model.head_name}; generation needs {asks}")
     if isinstance(model.head, CausalLM) and model.head.backward:
         raise ValueError("the model reads from right to left, and writes no text; load the one from left to right")
     if model.training:
         raise ValueError("the model is in training mode, where dropout makes every text another; call model.eval()")
-    if new < 1:
-        raise ValueError(f"max_new_tokens is {new}; ask for at least 1")
-    if eos_token_id is not None and not 0 <= eos_token_id < config.vocab_size:
-        raise ValueError(f"eos_token_id is {eos_token_id}, outside 0 to {config.vocab_size - 1}; give a token's id")
     if not bool(real[:, -1].all()):
         row = int(real[:, -1].int().argmin())
         raise ValueError(f"row {row} ends in padding, after which no text can go on; pad on the left")
@@ -144,7 +148,7 @@ def _check_sampling(
         raise ValueError("sampling needs a generator=torch.Generator().manual_seed(0): the same seed, the same text")
     for name, value, holds, want in (
         ("temperature", temperature, temperature > 0, "above 0; for the likeliest token leave do_sample out"),
-        ("top_k", top_k, top_k is None or top_k >= 1, "at least 1"),
+        ("top_k", top_k, top_k is None or isinstance(top_k, int) and top_k >= 1, "that is whole, at least 1"),
         ("top_p", top_p, top_p is None or 0 < top_p <= 1, "above 0 and at most 1"),
     ):
         if not holds:

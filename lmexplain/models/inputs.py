@@ -11,8 +11,11 @@ import torch
 from torch import Tensor
 
 from ..layers import KeyValue, State
+from ..layers.heads import check_tensors
 
-__all__ = ["cached_length", "check_ids", "check_mems", "check_ones", "check_state", "real_tokens", "shape_of"]
+__all__ = [
+    "cached_length", "check_asked", "check_ids", "check_mems", "check_ones", "check_state", "real_tokens", "shape_of",
+]  # fmt: skip
 
 
 def shape_of(
@@ -20,10 +23,11 @@ def shape_of(
 ) -> tuple[int, int]:  # fmt: skip
     """(B, T) of exactly one of `input_ids` (B, T) and `inputs_embeds` (B, T, hidden). before: "decoder_", or none."""
     ids, embeds = f"{before}input_ids", f"{before}inputs_embeds"
-    given = [x for x in (input_ids, inputs_embeds) if x is not None]
+    given = {name: x for name, x in ((ids, input_ids), (embeds, inputs_embeds)) if x is not None}
     if len(given) != 1:
         raise ValueError(f"{'both' if given else 'neither'} of {ids} and {embeds} given; give exactly one")
-    (x,) = given
+    check_tensors(given)
+    (x,) = given.values()
     if x.dim() != (2 if input_ids is not None else 3) or (inputs_embeds is not None and x.shape[2] != hidden):
         raise ValueError(
             f"{ids if input_ids is not None else embeds} has shape {tuple(x.shape)}; give "
@@ -35,16 +39,28 @@ def shape_of(
 
 
 def check_ids(name: str, ids: Tensor, size: int, shape: tuple[int, ...], remedy: str) -> None:
-    """Raises unless `ids` are integers from 0 to size - 1 of this shape (an axis of 1 broadcasts)."""
-    if ids.dtype.is_floating_point or ids.dtype.is_complex or ids.dtype == torch.bool:
+    """Raises unless `ids` are integers, as a table takes them, from 0 to size - 1 of this shape (an axis of 1
+    broadcasts).
+    """
+    check_tensors({name: ids})
+    if ids.dtype not in (torch.int32, torch.int64):
         raise TypeError(f"{name} is {ids.dtype}; give integers (torch.long)")
     if ids.dim() != len(shape) or any(have not in (1, want) for have, want in zip(ids.shape, shape, strict=True)):
         raise ValueError(f"{name} has shape {tuple(ids.shape)}, the input {shape}; give one for each token")
-    if torch.compiler.is_compiling() or ids.is_meta:
+    if torch.compiler.is_compiling() or ids.is_meta or not ids.numel():
         return
     low, high = (int(x) for x in ids.aminmax())
     if low < 0 or high >= size:
         raise ValueError(f"{name} holds {low if low < 0 else high}, outside 0 to {size - 1}; {remedy}")
+
+
+def check_asked(new: int, vocab_size: int, **ids: int | None) -> None:
+    """Raises ValueError unless it is clear what to write: `max_new_tokens`, and tokens by their names."""
+    if not isinstance(new, int) or new < 1:
+        raise ValueError(f"max_new_tokens is {new}; ask for a whole number, at least 1")
+    for name, token in ids.items():
+        if token is not None and not (isinstance(token, int) and 0 <= token < vocab_size):
+            raise ValueError(f"{name} is {token}, not one of 0 to {vocab_size - 1}; give a token's id")
 
 
 def real_tokens(attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor | None:
@@ -54,6 +70,7 @@ def real_tokens(attention_mask: Tensor | None, shape: tuple[int, int]) -> Tensor
     """
     if attention_mask is None:
         return None
+    check_tensors({"attention_mask": attention_mask})
     if tuple(attention_mask.shape) != shape:
         raise ValueError(
             f"attention_mask has shape {tuple(attention_mask.shape)}, the keys {shape}; give one value for each token "

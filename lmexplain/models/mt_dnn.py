@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..layers import Head, Output, SequenceClassification
-from ..layers.heads import _class_loss, check_classes
+from ..layers.heads import check_labels, token_loss
 from .bert import LARGE, Bert, BertConfig
 from .inputs import real_tokens, shape_of
 
@@ -52,10 +52,12 @@ class MtDnnConfig(BertConfig):
         self.check("answer_turns", self.answer_turns >= 1, "at least 1")
         self.check("answer_dropout", 0 <= self.answer_dropout < 1, "0 to below 1")
         object.__setattr__(self, "tasks", {name: tuple(task) for name, task in self.tasks.items()})
-        for name, (kind, classes) in self.tasks.items():
+        for name, task in self.tasks.items():
+            kind, classes = task if len(task) == 2 else (task, None)
             if kind not in KINDS:
                 raise ValueError(f"task {name!r} is of kind {kind!r}; choose one of {', '.join(KINDS)}")
-            self.check("tasks", classes == 1 if kind in ("Similarity", "Ranking") else classes >= 2,
+            several = isinstance(classes, int) and classes >= 2
+            self.check("tasks", classes == 1 if kind in ("Similarity", "Ranking") else several,
                        "one class for Similarity and Ranking, two or more for the others")  # fmt: skip
 
 
@@ -79,12 +81,12 @@ class StochasticAnswer(Head):
         M = output.last_hidden_state                                                        # (B, T, H)
         assert premise is not None and hypothesis is not None
         logits = self.mean(torch.stack(self.answers(M, premise, hypothesis), dim=1)).log()
-        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+        return replace(output, logits=logits, loss=token_loss(logits, labels))
 
     def check(
         self, shape: tuple[int, int], *, labels: Tensor, premise: Tensor | None = None, hypothesis: Tensor | None = None
     ) -> None:
-        check_classes(labels, shape[0], self.answer.out_features)
+        check_labels(labels, shape[:1], self.answer.out_features)
 
     def answers(self, M: Tensor, premise: Tensor, hypothesis: Tensor) -> list[Tensor]:
         """P^0 … P^{K-1}, each (B, classes)."""
@@ -119,7 +121,7 @@ class StochasticAnswer(Head):
 
 
 class Ranking(SequenceClassification):
-    """P(A | Q) = softmax over the candidates of γ Rel(Q, A) (section 3.1), Rel = w · x (eq. 4). labels (Q,): the right
+    """P(A | Q) = softmax over the candidates of γ Rel(Q, A) (section 3.1), Rel = w · x_[CLS]. labels (Q,): the right
     one's place; logits (Q, C): γ Rel.
     """
 
@@ -128,13 +130,13 @@ class Ranking(SequenceClassification):
         self.gamma = gamma
 
     def check(self, shape: tuple[int, int], *, labels: Tensor, candidates: int = 1) -> None:
-        check_classes(labels, shape[0], candidates)
+        check_labels(labels, shape[:1], candidates)
 
     def forward(self, output: Output, labels: Tensor | None = None, candidates: int = 1) -> Output:
         relevance = super().forward(output).logits
         assert relevance is not None
         logits = self.gamma * relevance.view(-1, candidates)                                # (Q · C, 1) -> (Q, C)
-        return replace(output, logits=logits, loss=_class_loss(logits, labels))
+        return replace(output, logits=logits, loss=token_loss(logits, labels))
 
 
 class MultiTask(Head):
@@ -153,7 +155,7 @@ class MultiTask(Head):
             return StochasticAnswer(bert.config, classes, dropout)
         if kind == "Ranking":
             return Ranking(H, dropout, bert.config.ranking_gamma)
-        return SequenceClassification(H, classes, dropout)          # W x: eq. 1 before its softmax, and eq. 2
+        return SequenceClassification(H, classes, dropout)          # W x_[CLS], before its softmax; w x_[CLS]
 
     def check(self, shape: tuple[int, int], *, labels: Tensor) -> None:
         """The task's own head checks, since only `MtDnn.forward` knows the task."""
@@ -193,7 +195,7 @@ class MtDnn(Bert):
             if text is None or text.dim() != (3 if inputs_embeds is None else 4):
                 raise ValueError(f"task {task!r} ranks candidates: give inputs of shape (queries, candidates, length)")
             asked = {"candidates": text.shape[1]}
-            inputs = {name: None if x is None else x.flatten(0, 1) for name, x in inputs.items()}
+            inputs = {name: x.flatten(0, 1) if x is not None and x.dim() > 2 else x for name, x in inputs.items()}
         elif kind == "Pairwise":
             shape = shape_of(input_ids, inputs_embeds, self.config.hidden_size)
             asked = segments(task, attention_mask, token_type_ids, shape)

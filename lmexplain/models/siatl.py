@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from ..attention import attend, dot
 from ..layers import CausalLM, Head, LockedDropout, Lstm, Output, State
-from ..layers.heads import _class_loss, check_classes
+from ..layers.heads import check_classes, class_loss
 from ..patterns import full
 from .awd_lstm import AwdLstm, LstmConfig, LstmEmbeddings
 from .base import layered
@@ -104,7 +104,7 @@ class TaskHead(Head):
         h, _ = self.task(x, None, real)
         r, output = self.pooling(output, h, real)
         logits, lm_logits = self.dense(r), self.lm.scores(x)
-        losses = [_class_loss(logits, labels), self.lm.loss(lm_logits, lm_labels)]
+        losses = [class_loss(logits, labels), self.lm.loss(lm_logits, lm_labels)]
         parts = [weight * loss for weight, loss in zip((1.0, self.lm_weight), losses, strict=True) if loss is not None]
         return replace(output, logits=logits, lm_logits=lm_logits, loss=torch.stack(parts).sum() if parts else None)
 

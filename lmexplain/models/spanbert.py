@@ -104,6 +104,9 @@ class SpanBoundary(Head):
         if pairs.dim() != 3 or pairs.shape[0] != B or pairs.shape[2] != 2:
             raise ValueError(f"pairs has shape {tuple(pairs.shape)}; give ({B}, pairs, 2): positions around a span")
         check_ids("pairs", pairs, T, tuple(pairs.shape), "a span at the edge of the text has no pair: leave it out")
+        turned = pairs[pairs[..., 0] > pairs[..., 1]]
+        if not pairs.is_meta and turned.numel():
+            raise ValueError(f"pairs holds {turned[0].tolist()}; give the position before a span, then that after it")
         if pair_labels is None:
             return
         if pair_labels.shape != (*pairs.shape[:2], M):

@@ -110,12 +110,7 @@ class Transformer(Model):
 
     config: TransformerConfig
     has_pooler = False
-    heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {
-        "ConditionalGeneration": lambda model: Prediction(
-            model.embeddings.token, model.config.output_bias, model.config.tie_word_embeddings,
-            model.config.label_smoothing,
-        ),
-    }  # fmt: skip
+    heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {"ConditionalGeneration": lambda model: model.prediction()}
 
     def __init__(self, config: TransformerConfig, head: str | None = None) -> None:
         super().__init__(config)
@@ -125,6 +120,10 @@ class Transformer(Model):
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in L)
         self.finish(head)
 
+    def prediction(self) -> Prediction:
+        c = self.config
+        return Prediction(self.embeddings.token, c.output_bias, c.tie_word_embeddings, c.label_smoothing)
+
     def init_weights(self, module: nn.Module) -> None:
         """Glorot's uniform weights; a table of variance 1/H, which √H scales to 1 (tensor2tensor)."""
         super().init_weights(module)
@@ -132,8 +131,7 @@ class Transformer(Model):
             nn.init.xavier_uniform_(module.weight)
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-            with torch.no_grad():
-                module.weight[self.config.pad_token_id] = 0.0
+            nn.init.zeros_(module.weight[self.config.pad_token_id])
 
     def pattern(self) -> Pattern:
         """Of the decoder: no position looks ahead (section 3.2.3)."""
@@ -187,18 +185,17 @@ class Transformer(Model):
         real = self.real(decoder_attention_mask, (B, past + T))
         grids = self.grids(T, past + T, real, decoder_pattern)
         self.check_targets((B, T), {"labels": labels})
+        n, S = encoder_outputs.last_hidden_state.shape[:2] if encoder_outputs else self.shape(input_ids, inputs_embeds)
+        if n != B:
+            raise ValueError(f"{n} sources for {B} targets; give one for each")
+        if cache and kept != S:
+            raise ValueError(f"past_key_values hold {kept} source tokens, the source {S}; give the same source")
+        across = full() if cross_pattern is None else cross_pattern
+        crosses = layered(across, c.num_hidden_layers, T, S, self.real(attention_mask, (B, S)), start=None)
         encoder = encoder_outputs or self.encode(
             input_ids, attention_mask, inputs_embeds, pattern=pattern, output_attentions=output_attentions
         )
         memory = encoder.last_hidden_state                                                       # (B, S, H)
-        shape = B, memory.shape[1]
-        if len(memory) != B:
-            raise ValueError(f"{len(memory)} sources for {B} targets; give one for each")
-        if cache and kept != shape[1]:
-            raise ValueError(f"past_key_values hold {kept} source tokens, the source {shape[1]}; give the same source")
-        source = self.real(attention_mask, shape)
-        across = full() if cross_pattern is None else cross_pattern
-        crosses = layered(across, c.num_hidden_layers, T, shape[1], source, start=None)
 
         tokens = self.embeddings.token(decoder_input_ids) if decoder_inputs_embeds is None else decoder_inputs_embeds
         run, states = Run(past_key_values, use_cache, output_attentions), [self.embeddings(tokens, past)]

@@ -19,7 +19,7 @@ from ..layers import KeyValue, MaskedLM, Run
 from ..patterns import unilm
 from .bert import LARGE, Bert, BertConfig
 from .generation import positions
-from .inputs import check_ids, real_tokens, shape_of
+from .inputs import check_asked, check_ids, real_tokens, shape_of
 
 __all__ = ["SEGMENTS", "UniLm", "UniLmConfig", "setting"]
 
@@ -46,6 +46,8 @@ def setting(name: str, length: int, first: Tensor | Sequence[int] | int | None =
     """
     pattern = unilm(name, first if name == "sequence-to-sequence" else None)
     ends = torch.as_tensor(length if first is None else first).reshape(-1, 1)
+    if not bool(((ends >= 1) & (ends <= length)).all()):
+        raise ValueError(f"first is {first}; the first segment holds 1 to all {length} of the tokens")
     a, b = SEGMENTS[name]
     return {"pattern": pattern, "token_type_ids": torch.where(torch.arange(length) < ends, a, b)}
 
@@ -79,9 +81,9 @@ class UniLm(Bert):
         Raises ValueError before any compute, where the text would outgrow the position table among others.
         """
         c, shape = self.config, shape_of(input_ids, None, self.config.hidden_size)
-        (B, S), ends = shape, [x for x in (mask_token_id, eos_token_id) if x is not None]
+        B, S = shape
         check_ids("input_ids", input_ids, c.vocab_size, shape, "encode the text with the model's own vocabulary")
-        check_ids("mask_token_id, eos_token_id", torch.tensor(ends), c.vocab_size, (len(ends),), "give tokens' ids")
+        check_asked(max_new_tokens, c.vocab_size, mask_token_id=mask_token_id, eos_token_id=eos_token_id)
         real = real_tokens(attention_mask, shape)
         real = torch.ones_like(input_ids, dtype=torch.bool) if real is None else real
         if not isinstance(self.head, MaskedLM):
@@ -89,10 +91,10 @@ class UniLm(Bert):
         if self.training:
             raise ValueError("the model is in training mode, where dropout makes every text another; call model.eval()")
         longest = int(real.sum(1).max())
-        if max_new_tokens < 1 or longest + max_new_tokens > c.max_position_embeddings:
+        if longest + max_new_tokens > c.max_position_embeddings:
             raise ValueError(
-                f"max_new_tokens is {max_new_tokens} after a source of {longest} tokens; ask for at least 1, and for "
-                f"no more in all than the {c.max_position_embeddings} places"
+                f"max_new_tokens is {max_new_tokens} after a source of {longest} tokens; ask for no more in all than "
+                f"the {c.max_position_embeddings} places"
             )
         pad = next((x for x in (c.pad_token_id, eos_token_id) if x is not None), 0)
         tokens, past, ended = input_ids.long(), None, torch.zeros_like(real[:, :1])

@@ -1,11 +1,14 @@
-"""Where the norm stands: a block whose sublayer says nothing shows it."""
+"""Where the norm stands: a block whose sublayer says nothing shows it. And what a module must be for torch.save."""
 
 from __future__ import annotations
 
+import pickle
+
+import pytest
 import torch
 from torch import nn
 
-from lmexplain.layers import FeedForward, MultiHeadAttention, PostNormBlock, PreNormBlock
+from lmexplain.layers import ACTIVATIONS, FeedForward, MultiHeadAttention, PostNormBlock, PreNormBlock
 from lmexplain.patterns import full
 
 X = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(0))
@@ -44,3 +47,9 @@ def test_after_twelve_silent_layers_the_stream_is_whole_or_normed_once() -> None
         x, y = before(x), after(y)
     assert torch.equal(x, X)
     assert torch.allclose(y, nn.LayerNorm(16, eps=0.0)(X), atol=1e-5)        # norming what is normed changes nothing
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_a_module_with_any_activation_can_be_pickled(name: str) -> None:
+    layer, x = FeedForward(3, 5, name), torch.randn(2, 3)
+    assert torch.equal(pickle.loads(pickle.dumps(layer))(x), layer(x))      # noqa: S301

@@ -31,6 +31,9 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a sentence without its batch": ({"input_ids": IDS[0]}, ValueError, r"shape \(7,\); give \(batch, length\)"),
     "ids that are floats": ({"input_ids": IDS.float()}, TypeError, r"torch.float32; give integers"),
     "ids that are bools": ({"input_ids": IDS > 9}, TypeError, r"torch.bool; give integers"),
+    "ids that no table takes": ({"input_ids": IDS.short()}, TypeError, r"torch.int16; give integers \(torch.long\)"),
+    "ids in a list": ({"input_ids": IDS.tolist()}, TypeError, r"input_ids is of type list; give a tensor"),
+    "a mask in a list": (mask(REAL.tolist()), TypeError, r"attention_mask is of type list; give a tensor"),
     "a mask that is added": (mask(ADDED), ValueError, r"attention_mask holds -inf; give 1 \(True\) for a real token"),
     "a mask of other numbers": (mask(REAL * 2), ValueError, r"attention_mask holds 2.0; give 1"),
     "a mask with NaN": (mask(REAL * float("nan")), ValueError, r"attention_mask holds nan; give 1"),
@@ -128,7 +131,12 @@ def test_bad_targets_are_refused(name: str, head: str) -> None:
         refused(model, given(model, IDS, no_such_target=IDS), ValueError, "takes .*, not no_such_target")
     for target in targets:
         refused(model, given(model, IDS, **{target: torch.zeros(2, 7, 7)}), ValueError, "give")
+        refused(model, given(model, IDS, **{target: [0, 1]}), TypeError, f"{target} is of type list; give a tensor")
         if "label" in target:
+            for kind in (torch.bool, torch.complex64):
+                for shape in ((2, 7), (2,)):
+                    odd = torch.ones(shape, dtype=kind)
+                    refused(model, given(model, IDS, **{target: odd}), ValueError, "give")
             for shape in ((2, 7), (2,)):    # of tokens or of sentences: one is a wrong shape, the other out of range
                 for wrong in (10**6, -1, -100):
                     refused(model, given(model, IDS, **{target: torch.full(shape, wrong)}), ValueError, "give|outside")
@@ -140,3 +148,29 @@ def test_targets_without_a_head_are_refused(name: str) -> None:
     refused(model, given(model, IDS, labels=IDS), ValueError, "labels given to a model without a head; make it with")
     with pytest.raises(ValueError, match="has no head 'Nonsense'; choose one of"):
         MODELS[name](model.config, "Nonsense")  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize(("places", "says"), [
+    ([-1, 3], r"start_positions range from -1 to 3 over 7 tokens; give places from 0"),
+    ([7, 9], r"start_positions range from 7 to 9 over 7 tokens; .*: 7 or more is no target"),
+])  # fmt: skip
+def test_an_answer_stands_somewhere(places: list[int], says: str) -> None:
+    model, end = tiny("bert", "QuestionAnswering"), torch.tensor([3, 4])
+    refused(model, {"input_ids": IDS, "start_positions": torch.tensor(places), "end_positions": end}, ValueError, says)
+    found = model(IDS, start_positions=torch.tensor([2, 9]).int(), end_positions=end)
+    start = torch.nn.functional.cross_entropy(found.start_logits[:1], torch.tensor([2]))
+    assert torch.isclose(found.loss, (start + torch.nn.functional.cross_entropy(found.end_logits, end)) / 2)
+
+
+@pytest.mark.parametrize("odd", [1.5, -100.0, float("nan")])
+def test_floats_for_several_classes_say_yes_or_no(odd: float) -> None:
+    labels = torch.zeros(2, 3).index_fill_(1, torch.tensor([1]), odd)
+    refused(tiny("bert", "SequenceClassification"), {"input_ids": IDS, "labels": labels}, ValueError, "yes .1. or no")
+
+
+@pytest.mark.parametrize(("field", "value"), [
+    ("initializer_range", -1.0), ("layer_norm_eps", 0.0), ("layer_norm_eps", float("nan")), ("classifier_dropout", 2.0),
+])  # fmt: skip
+def test_a_rate_or_scale_that_can_not_be(field: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{field} is {value}; it must be"):
+        tiny("bert", **{field: value})

@@ -11,7 +11,7 @@ import transformers
 from torch import Tensor
 
 import lmexplain
-from lmexplain.models import Gpt, Gpt2, Gpt2Config, GptConfig, Model, generate, positions
+from lmexplain.models import Gpt, Gpt2, Gpt2Config, GptConfig, Model, Xlm, generate, positions
 
 from ..reference.families.gpt import LONGEST, V, gpt, gpt2
 from ..reference.peers import close, drawn
@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_text(model: Model):
 
 def test_sampling_from_one_token_is_greedy(model: Model):
     greedy = generate(model, torch.tensor([[5, 6]]), max_new_tokens=8)
-    for narrow in ({"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}):
+    for narrow in ({"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}, {"temperature": 1e-44}):
         assert torch.equal(sampled(model, max_new_tokens=8, **narrow), greedy), narrow
 
 
@@ -147,6 +147,28 @@ def test_tokens_come_as_often_as_the_library_s_warpers_say(model: Model, limits:
     assert float((found - expected).abs().max()) < 4 * 0.5 / n**0.5                 # four standard deviations at most
 
 
+# ── a causal XLM, whose head does not say whether it looks ahead ──────────────────────────────────────────────────
+
+
+def test_a_causal_xlm_writes_in_the_language_asked_for(tmp_path: Path) -> None:
+    config = transformers.XLMConfig(vocab_size=V, emb_dim=12, n_layers=2, n_heads=3, max_position_embeddings=LONGEST,
+                                    n_langs=3, causal=True)  # fmt: skip
+    theirs = drawn(transformers.XLMWithLMHeadModel(config)).eval()
+    theirs.save_pretrained(tmp_path)
+    ours, ids, langs = lmexplain.load(tmp_path, model=Xlm), torch.tensor([[5, 6, 7], [8, 9, 4]]), torch.tensor([0, 2])
+    expected = ids
+    while expected.shape[1] < LONGEST + 1:
+        scores = theirs(expected, attention_mask=torch.ones_like(expected), langs=langs[:, None].expand_as(expected))
+        expected = torch.cat([expected, scores.logits[:, -1].argmax(1, keepdim=True)], dim=1)
+    for use_cache in (True, False):
+        assert torch.equal(generate(ours, ids, max_new_tokens=LONGEST - 2, use_cache=use_cache, langs=langs), expected)
+    assert not torch.equal(generate(ours, ids, max_new_tokens=LONGEST - 2, langs=langs.flip(0)), expected)
+    with pytest.raises(ValueError, match="langs holds 3, outside 0 to 2"):
+        generate(ours, ids, langs=langs + 1)
+    with pytest.raises(ValueError, match=r"Xlm has head MaskedLM; generation needs a causal model"):
+        generate(lmexplain.load(tmp_path, causal=False), ids)
+
+
 # ── refused before any compute ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -161,11 +183,15 @@ def test_tokens_come_as_often_as_the_library_s_warpers_say(model: Model, limits:
         ({"input_ids": torch.tensor([[1, V]])}, f"input_ids holds {V}"),
         ({"input_ids": torch.zeros(0, 2).long()}, "at least one sentence"),
         ({"input_ids": torch.zeros(1, 0).long()}, "at least one token"),
+        ({"max_new_tokens": 2.5}, "max_new_tokens is 2.5; ask for a whole number"),
         ({"eos_token_id": V}, f"eos_token_id is {V}"),
+        ({"eos_token_id": [3, 4]}, r"eos_token_id is \[3, 4\], .*give a token's id"),
+        ({"pad_token_id": V}, f"pad_token_id is {V}"),
         ({"temperature": 0.5}, "do_sample=True"),
         ({"do_sample": True}, "generator="),
         ({"do_sample": True, "generator": torch.Generator(), "temperature": 0.0}, "temperature is 0.0"),
         ({"do_sample": True, "generator": torch.Generator(), "top_k": 0}, "top_k is 0"),
+        ({"do_sample": True, "generator": torch.Generator(), "top_k": 2.5}, "top_k is 2.5"),
         ({"do_sample": True, "generator": torch.Generator(), "top_p": 1.5}, "top_p is 1.5"),
     ],
     ids=lambda x: x if isinstance(x, str) else ", ".join(x),

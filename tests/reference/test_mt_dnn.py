@@ -88,11 +88,13 @@ def test_mt_dnn_other_heads() -> None:
 
 def test_mt_dnn_refuses() -> None:
     model, (_, ids, mask) = mt_dnn(), texts(6, 3)
+    segments = (torch.arange(6) > 0).long().expand(2, 6)
     for given, message in (
         ({}, "give one of cola, stsb, mnli, qnli"),
         ({"task": "rte"}, "task='rte'"),
         ({"task": "mnli"}, "compares two segments"),
         ({"task": "mnli", "token_type_ids": torch.zeros_like(ids)}, "compares two segments"),
+        ({"task": "mnli", "token_type_ids": segments, "labels": torch.zeros(2, 3)}, "give integers"),
         ({"task": "qnli"}, "ranks candidates"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -101,3 +103,14 @@ def test_mt_dnn_refuses() -> None:
         MtDnn(MtDnnConfig(**SIZES))(ids, task="cola")
     with pytest.raises(ValueError, match="of kind 'Regression'"):
         MtDnnConfig(tasks={"stsb": ("Regression", 1)})
+    for odd in (("Pairwise",), ("Pairwise", "3"), ("Pairwise", 1), ("Ranking", 2)):
+        with pytest.raises(ValueError, match=r"of kind \('Pairwise',\)|tasks is .*; it must be one class for"):
+            MtDnnConfig(tasks={"a": odd})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"attention_mask has shape \(2, 6\), the keys \(4, 6\)"):
+        model(ids.expand(2, 2, 6), torch.ones(2, 6), task="qnli")
+
+
+def test_mt_dnn_ranks_a_candidate_alone() -> None:
+    """Its chance is 1, whatever its relevance."""
+    model, (_, ids, mask) = mt_dnn(), texts(6, 3)
+    assert float(model(ids[:, None], mask[:, None], task="qnli", labels=torch.tensor([0, 0])).loss) == 0.0

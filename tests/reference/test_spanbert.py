@@ -60,9 +60,11 @@ def test_spanbert_without_boundary_targets() -> None:
     pairs = torch.zeros(1, 1, 2, dtype=torch.long)
     alone = model(ids, labels=ids).loss
     assert model(ids, labels=ids, pairs=pairs, pair_labels=torch.full((1, 1, 20), -100)).loss == alone
+    assert model(ids, labels=ids, pairs=pairs[:, :0], pair_labels=torch.zeros(1, 0, 20).long()).loss == alone
     for wrong, message in (
         ({"pairs": pairs + 6}, "pairs holds 6"),
         ({"pairs": pairs[0]}, "positions around a span"),
+        ({"pairs": torch.tensor([[[4, 1]]])}, r"pairs holds \[4, 1\]; give the position before"),
         ({"pairs": pairs, "pair_labels": torch.full((1, 1, 3), -100)}, "20 tokens"),
         ({"pairs": pairs, "pair_labels": torch.full((1, 1, 20), V)}, f"pair_labels holds {V}"),
     ):

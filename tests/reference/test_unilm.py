@@ -101,8 +101,8 @@ def test_unilm_refuses() -> None:
     model, (_, ids, mask) = exact(UniLm(UniLmConfig(**SIZES), "MaskedLM")), texts(6, 3)
     for given, message in (
         ({"max_new_tokens": 11}, "no more in all than the 16 places"),
-        ({"max_new_tokens": 0}, "ask for at least 1"),
-        ({"mask_token_id": V}, f"mask_token_id, eos_token_id holds {V}"),
+        ({"max_new_tokens": 0}, "ask for a whole number, at least 1"),
+        ({"mask_token_id": V}, f"mask_token_id is {V}"),
     ):
         with pytest.raises(ValueError, match=message):
             model.generate(ids, mask, **{"mask_token_id": 4, **given})
@@ -112,6 +112,12 @@ def test_unilm_refuses() -> None:
         model.train().generate(ids, mask_token_id=4)
     with pytest.raises(ValueError, match="no setting 'seq2seq'"):
         setting("seq2seq", 5)
+
+
+@pytest.mark.parametrize("first", [0, 9, [3, 9]])
+def test_unilm_s_first_segment_is_some_of_the_text(first: Any) -> None:
+    with pytest.raises(ValueError, match=r"first is .*; the first segment holds 1 to all 5"):
+        setting("sequence-to-sequence", 5, first)
 
 
 def test_unilm_starts_from_bert() -> None:
