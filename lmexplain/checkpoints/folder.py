@@ -37,9 +37,9 @@ def load(
     The folder holds config.json and the weights, as safetensors or as a pickle of tensors alone, in one file or in
     shards, or in a file of the name that it was published under (fastai's `lstm_fwd.pth`). A name is fetched through
     `huggingface_hub` and its cache.
-    `head`: as config.json names it; or another (or None). Another's weights are read where the file holds them (a
-    file of BERT's pretraining has those of MaskedLM; DeBERTa's name no head at all); else they, and a pooler that is
-    not there, are drawn anew.
+    `head`: as config.json names it; or another (or None), whatever is named there. Another's weights are read where
+    the file holds them (a file of BERT's pretraining has those of MaskedLM; DeBERTa's name no head at all); else they,
+    and a pooler that is not there, are drawn anew.
     `model`: a class whose folders say another's model_type, SpanBert (bert); else config.json says which it is.
     `pooler`: False where the file holds an encoder without its pooler.
     `changes`: fields of the configuration to replace, `num_labels=3`.
@@ -53,7 +53,8 @@ def load(
     folder = _folder(path_or_name)
     published = read_json(folder / "config.json")
     layout = _layout(published, folder, model)
-    saved = layout.head_of(_architecture(published, layout))
+    named = _architecture(published, layout)
+    saved = layout.head_of(named) if head == AS_SAVED else layout.architectures().get(named, named)
     wanted = saved if head == AS_SAVED else head
     config = layout.read_config(published, changes)
     if not pooler and not layout.model.has_pooler:
@@ -65,13 +66,13 @@ def load(
     if config.tie_word_embeddings:
         stored = _under_first_names(stored, layout)
     places = _places(layout, made, stored, saved)
-    left = _compare(layout, places, made, stored, folder, saved)
+    left = _compare(layout, places, made, stored, folder, saved, named)
     said = f"{layout.architecture}{layout.ending(wanted)}"
     if left:
-        warnings.warn(f"{folder} also holds {_some(left)}, which a {said} has no part for; not read", stacklevel=2)
+        warnings.warn(f"{folder} also holds {_some(left)}, for which {said} has no part; not read", stacklevel=2)
     new = sorted(name for name, _ in made.named_parameters() if name not in places)
     if new:
-        warnings.warn(f"{folder} holds nothing for {_some(new)} of a {said}; drawn anew, to be trained", stacklevel=2)
+        warnings.warn(f"{folder} holds nothing for {_some(new)} of {said}; drawn anew, to be trained", stacklevel=2)
     _check_tied(layout, made, stored, folder)
     shapes = tensors_of(made)
     tensors = {
@@ -163,9 +164,9 @@ def _layout(published: dict[str, Any], folder: Path, model: type[Model]) -> Layo
     return layout
 
 
-def _architecture(published: dict[str, Any], layout: Layout) -> Any:
+def _architecture(published: dict[str, Any], layout: Layout) -> str:
     named = published.get("architectures") or [f"{layout.architecture}Model"]
-    return named[0] if isinstance(named, list) else named
+    return str(named[0] if isinstance(named, list) else named)
 
 
 # ── strict both ways ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -226,8 +227,9 @@ def _nested(layout: Layout, one: str | None, other: str | None) -> bool:
 
 
 def _compare(
-    layout: Layout, places: dict[str, Place], model: Model, stored: dict[str, Stored], folder: Path, saved: str | None
-) -> list[str]:
+    layout: Layout, places: dict[str, Place], model: Model, stored: dict[str, Stored], folder: Path, saved: str | None,
+    named: str,
+) -> list[str]:  # fmt: skip
     """Raises ValueError unless file and model hold the same tensors, a pooler or other heads apart: those are given."""
     shapes = {name: tuple(tensor.shape) for name, tensor in tensors_of(model).items()}
     used, prefix = {place.key for place in places.values()}, _prefix(layout, stored)
@@ -246,7 +248,7 @@ def _compare(
             without = found is missing and all(".pooler." in f".{key}" for key in missing)
             raise ValueError(
                 f"{folder} {what} {_some(found)}{' (load it with pooler=False)' if without else ''}; its config.json "
-                f"says {layout.architecture}{layout.ending(saved)}: correct it, or fetch the weights that belong to it"
+                f"says {named}: correct it, or fetch the weights that belong to it"
             )
     return left
 

@@ -242,11 +242,16 @@ class Layout:
     def ending(self, head: str | None) -> str:
         return "Model" if head is None else self.endings.get(head, f"For{head}")
 
-    def head_of(self, architecture: Any) -> str | None:
+    def architectures(self) -> dict[str, str | None]:
+        """The architectures that are known, and the heads that they name."""
+        return {self.architecture + self.ending(head): head for head in (None, *self.model.heads)}
+
+    def head_of(self, architecture: str) -> str | None:
         """The head that an architecture names. Raises ValueError for one that is not known."""
-        names = {self.architecture + self.ending(head): head for head in (None, *self.model.heads)}
-        if not isinstance(architecture, str) or architecture not in names:
-            raise ValueError(f"config.json names the architecture {architecture!r}; known are {', '.join(names)}")
+        names = self.architectures()
+        if architecture not in names:
+            raise ValueError(f"config.json names the architecture {architecture!r}; known are {', '.join(names)}: load "
+                             f"it with head=None, or another head")  # fmt: skip
         return names[architecture]
 
 

@@ -89,10 +89,11 @@ def run(args: argparse.Namespace) -> int:
         print(fill("Parameters without a head, with a pooler where there is one; ✓: counted as a source counts, they "
                    "are its number. `lmexplain models NAME` explains one model."))  # fmt: skip
         return 0
-    if args.name not in MODELS:
-        near = difflib.get_close_matches(args.name, MODELS, n=1) or list(MODELS)
+    name = args.name.lower()
+    if name not in MODELS:
+        near = difflib.get_close_matches(name, MODELS, n=1) or list(MODELS)
         raise ValueError(f"there is no model {args.name!r}; there is {', '.join(near)}")
-    row = _row(args.name, MODELS[args.name])
+    row = _row(name, MODELS[name])
     print(_summary(row, sources=True))
     print("\n" + _counted(row, args.size or row.sizes[0].name))
     print("\n" + _grids(row))

@@ -260,7 +260,7 @@ def test_what_a_published_file_holds_beyond_its_name_is_said(tmp_path: Path) -> 
     folder = written(tmp_path, theirs, tensors(theirs))
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8")) | {"architectures": ["BertForMaskedLM"]}
     (folder / CONFIG).write_text(json.dumps(config), encoding="utf-8")
-    with pytest.warns(UserWarning, match=r"also holds bert\.pooler\..* cls\.seq_relationship\.weight, which"):
+    with pytest.warns(UserWarning, match=r"also holds bert\.pooler\..* cls\.seq_relationship\.weight, for which Bert"):
         lmexplain.load(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -269,8 +269,27 @@ def test_what_a_published_file_holds_beyond_its_name_is_said(tmp_path: Path) -> 
     save_file({**load_file(folder / WEIGHTS), "adapter.weight": torch.ones(2)}, folder / WEIGHTS)
     with pytest.raises(ValueError, match=r"also holds adapter\.weight; its config\.json says BertForMaskedLM"):
         lmexplain.load(folder)
-    with pytest.warns(UserWarning, match=r"also holds adapter\.weight, which a BertModel has no part for; not read"):
+    with pytest.warns(UserWarning, match=r"also holds adapter\.weight, for which BertModel has no part; not read"):
         lmexplain.load(folder, head=None)
+
+
+def test_a_body_under_a_head_that_is_not_known(tmp_path: Path) -> None:
+    theirs = drawn(transformers.XLMForQuestionAnswering(transformers.XLMConfig(
+        vocab_size=37, emb_dim=16, n_layers=2, n_heads=2, max_position_embeddings=23))).eval()  # fmt: skip
+    theirs.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="'XLMForQuestionAnswering'; known are XLMModel, .*: load it with head=None"):
+        lmexplain.load(tmp_path)
+    with pytest.warns(UserWarning, match=r"also holds qa_outputs\..*, for which XLMModel has no part; not read"):
+        body = lmexplain.load(tmp_path, head=None)
+    expected = theirs.transformer(tokens(2, 7)).last_hidden_state
+    assert torch.allclose(body(tokens(2, 7)).last_hidden_state, expected, atol=1e-5)
+    with pytest.warns(UserWarning, match="holds nothing for head.dense.bias, head.dense.weight of XLMForTokenClass"):
+        lmexplain.load(tmp_path, head="TokenClassification")
+    (tmp_path / WEIGHTS).unlink()
+    found = {name: x for name, x in tensors(theirs).items() if name != "transformer.embeddings.weight"}
+    save_file(found, tmp_path / WEIGHTS)
+    with pytest.raises(ValueError, match=r"lacks transformer\.embeddings\.weight; .* says XLMForQuestionAnswering"):
+        lmexplain.load(tmp_path, head=None)
 
 
 @pytest.mark.parametrize("way", ["library", "shards", "pickle"])
