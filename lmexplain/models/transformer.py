@@ -4,7 +4,8 @@ attention alone relates positions, and sinusoids tell them apart.
 The paper is silent on ε, on the first weights (drawn here as in tensor2tensor) and on the decoder's first input (there
 a row of zeros: the padding token). tensor2tensor departs from it: no biases in attention, sinusoids in halves (all
 sines, then all cosines) whose frequencies end at 1/10000 itself, and in later defaults the norm before the sublayer.
-`sinusoid_halves` and `output_bias` are those of Marian, whose published translation models are this network.
+`sinusoid_halves` and `output_bias` are those of Marian, whose published translation models are this network. The bias
+is trained, as there; the transformers library leaves it as it was loaded.
 """
 
 from __future__ import annotations
