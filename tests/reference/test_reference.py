@@ -44,7 +44,7 @@ def test_matches_reference(case: Case, tmp_path: Path, verified: Callable[..., N
             loss = getattr(output, "loss", None)
             if loss is None:
                 kept = states_of(output)[-1] if where is None else states_of(output)[-1][where]
-                loss = kept.square().sum()
+                loss = kept.square().sum(-1).mean()             # of one position's scale, as losses of tokens are
             loss.backward()
         same_gradients(ours, theirs)
         faster = ours(**batch, **targets)                       # without weights: the fused way
