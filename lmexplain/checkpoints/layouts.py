@@ -9,6 +9,7 @@ from ..models import Model
 from .albert import ALBERT
 from .awd_lstm import AWD_LSTM, SIATL
 from .bert import BERT
+from .bigbird import BIGBIRD
 from .deberta import DEBERTA
 from .ernie import ERNIE, ERNIE2
 from .gpt import GPT, GPT2
@@ -30,7 +31,7 @@ LAYOUTS: dict[str, Layout] = {
     layout.model_type: layout
     for layout in (
         AWD_LSTM, SIATL, MARIAN, GPT, GPT2, BERT, ERNIE, ROBERTA, ALBERT, TRANSFORMER_XL, XLNET,
-        DEBERTA, XLM, XLM_ROBERTA, LONGFORMER,
+        DEBERTA, XLM, XLM_ROBERTA, LONGFORMER, BIGBIRD,
     )
 }  # fmt: skip
 

@@ -29,7 +29,8 @@ class Run:
         self.present: list[KeyValue] | None = [] if keep else None
         self.weights: list[Tensor] | None = [] if weights else None
         self.made: dict[str, Any] = {}                      # fields of the output that only this model has
-        self.globals: Any = None                            # Longformer: the tokens that attend to all
+        self.beside: Any = None                             # what only this model's attentions are told
+        self.own = True                                     # the model's own pattern, not one that was given
         self.places: Tensor | None = None                   # (B, T) or (1, T): where the tokens stand
         self.replaced: tuple[bool, ...] | None = None      # BERT-of-Theseus: which modules' successors ran
 

@@ -7,6 +7,7 @@ from .albert import Albert, AlbertConfig
 from .awd_lstm import AwdLstm, AwdLstmConfig
 from .base import AttentionConfig, Config, Model
 from .bert import Bert, BertConfig
+from .bigbird import BigBird, BigBirdConfig
 from .deberta import Deberta, DebertaConfig
 from .ernie import Ernie, ErnieConfig
 from .ernie2 import Ernie2, Ernie2Config
@@ -35,6 +36,8 @@ __all__ = [
     "AwdLstmConfig",
     "Bert",
     "BertConfig",
+    "BigBird",
+    "BigBirdConfig",
     "Config",
     "Deberta",
     "DebertaConfig",
@@ -96,5 +99,6 @@ MODELS: dict[str, type[Model]] = {
     "xlm": Xlm,
     "xlm-roberta": XlmRoberta,
     "longformer": Longformer,
+    "bigbird": BigBird,
     "theseus": Theseus,
 }

@@ -142,6 +142,6 @@ class Bert(Model):
         grids = self.grids(T, real=real, pattern=pattern)
 
         tokens = self.embeddings.token(input_ids) if inputs_embeds is None else inputs_embeds    # (B, T, H)
-        run.places = places
+        run.places, run.own = places, pattern is None
         states = self.walk(self.embeddings(tokens, places, segments, *more), grids, run)
         return self.answer(states, grids, run, **targets)

@@ -76,8 +76,8 @@ class LongformerAttention(MultiHeadAttention):
     def forward(self, x: Tensor, grid: Grid, run: Run | None = None, memory: Tensor | None = None) -> Tensor:
         run = run or Run()
         out = self.attend(self.split(self.query(x)), *self.keys(x), grid, run)                  # (B, N, T, D)
-        if run.globals is not None:
-            out = run.globals.put(out, self.look(x, run.globals, run))
+        if run.beside is not None:
+            out = run.beside.put(out, self.look(x, run.beside, run))
         return self.output(self.merge(out))
 
     def look(self, x: Tensor, chosen: GlobalTokens, run: Run) -> Tensor:
@@ -139,7 +139,7 @@ class Longformer(Roberta):
                                output_attentions=output_attentions, **more)  # fmt: skip
 
     def told(self, given: dict[str, Any], shape: tuple[int, int], run: Run) -> tuple[Tensor, ...]:
-        run.globals = given.pop("globals")
+        run.beside = given.pop("globals")
         return ()
 
     def usual_globals(self, input_ids: Tensor | None, shape: tuple[int, int]) -> Tensor | None:

@@ -43,8 +43,10 @@ class Case:
     """What the folder is opened as, where it says another model's name."""
     unread: tuple[str, ...] = ()
     """Parameters of the reference that no output depends on."""
-    weights: Callable[[dict[str, Any], Any], Sequence[Tensor]] | None = None
-    """The reference's weights as (B, N, T, S), from a batch and an output, where it keeps them otherwise."""
+    as_ours: Callable[[dict[str, Any], Any], None] = field(default=lambda batch, output: None)
+    """Brings a batch's output of the reference into shapes of ours: weights (B, N, T, S), None where it gives none."""
+    training: bool = False
+    """Whether the reference computes what its weights were trained for in training mode alone."""
     memory: bool = False
     """Whether the states of one segment go into the next."""
     cached: bool = False
@@ -177,10 +179,12 @@ def states_of(output: Any) -> tuple[Tensor, ...]:
     return getattr(output, "decoder_hidden_states", None) or output.hidden_states
 
 
-def same_layers(ours: Any, where: Tensor | None, **theirs: Sequence[Tensor]) -> float:
+def same_layers(ours: Any, where: Tensor | None, **theirs: Sequence[Tensor] | None) -> float:
     """What the layers made, one after the other: states (B, T, H), weights (B, N, T, S)."""
     worst = 0.0
     for name, expected in theirs.items():
+        if expected is None:
+            continue
         for i, (a, b) in enumerate(zip(getattr(ours, name), expected, strict=True)):
             rows = where if where is None or a.dim() == 3 else where[:, None, :].expand(a.shape[:3])
             worst = max(worst, close(a, b, f"{name}[{i}]", rows))

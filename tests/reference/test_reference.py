@@ -29,6 +29,7 @@ CASES = [case for module in MODULES for case in getattr(module, "CASES", [])]
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_matches_reference(case: Case, tmp_path: Path, verified: Callable[..., None]) -> None:
     theirs = drawn(case.reference()).eval()
+    theirs.train(case.training)
     theirs.save_pretrained(tmp_path / "theirs")
     ours = lmexplain.load(tmp_path / "theirs", model=case.model)
     verified(type(ours), "a", case)
@@ -36,8 +37,7 @@ def test_matches_reference(case: Case, tmp_path: Path, verified: Callable[..., N
         targets, where = case.targets(batch), case.compared(batch)
         a = ours(**batch, **targets, output_attentions=True)
         b = theirs(**batch, **targets, output_hidden_states=True, output_attentions=True)
-        if case.weights is not None:
-            b.attentions = tuple(case.weights(batch, b))
+        case.as_ours(batch, b)
         same_outputs(a, b, where)
         for model, output in ((ours, a), (theirs, b)):
             model.zero_grad()

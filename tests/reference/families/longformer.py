@@ -63,8 +63,8 @@ def span(batch: dict[str, Any]) -> dict[str, Tensor]:
     return {"start_positions": rows + 1, "end_positions": rows + 4}
 
 
-def dense(batch: dict[str, Any], output: Any) -> list[Tensor]:
-    """(B, N, T, G + w + 1) of each layer, global columns before the window, as (B, N, T, T)."""
+def dense(batch: dict[str, Any], output: Any) -> None:
+    """Weights (B, N, T, G + w + 1) of each layer, global columns before the window, as (B, N, T, T)."""
     real = batch["attention_mask"].bool()
     marked = batch.get("global_attention_mask", torch.zeros_like(batch["input_ids"])).bool() & real
     B, T = real.shape
@@ -83,7 +83,7 @@ def dense(batch: dict[str, Any], output: Any) -> list[Tensor]:
                 found[b, :, :, place] += local[b, :, :, g]
                 found[b, :, place] = output.global_attentions[layer][b, :, :T, g]
         whole.append(found)
-    return whole
+    output.attentions = tuple(whole)
 
 
 def chosen(where: Any) -> Any:
@@ -107,7 +107,7 @@ def case(name: str, kind: str = "Model", given: Any = inputs, targets: Any = Non
          **changes: Any) -> Case:  # fmt: skip
     return Case(
         f"longformer{name}", lambda: getattr(transformers, f"Longformer{kind}")(config(**changes)), given,
-        targets or (lambda batch: {}), real_positions, weights=weights,
+        targets or (lambda batch: {}), real_positions, as_ours=weights,
     )  # fmt: skip
 
 
