@@ -49,6 +49,7 @@ TRANSFORMER_XL = Layout(
         "intermediate_size": "d_inner",
         "hidden_dropout_prob": "dropout",
         "attention_probs_dropout_prob": "dropatt",
+        "layer_norm_eps": "layer_norm_epsilon",
         "initializer_range": "init_std",
         "tie_word_embeddings": "tie_weight",
     },

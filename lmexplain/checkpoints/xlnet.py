@@ -9,7 +9,7 @@ __all__ = ["XLNET"]
 
 ATTENTION = "layer.{i}.rel_attn"
 PARTS = {"query": "q", "key": "k", "value": "v", "place": "r"}
-SUMMARY = {"head.pooler": "sequence_summary.summary", "head.dense": "logits_proj"}
+SUMMARY = {"pooler.dense": "sequence_summary.summary", "head.dense": "logits_proj"}
 
 XLNET = Layout(
     model=XLNet,
@@ -50,6 +50,7 @@ XLNET = Layout(
         "attention_probs_dropout_prob": "dropout",
         "classifier_dropout": "summary_last_dropout",
     },
+    absent={"mem_len": 512},
     implied={"max_position_embeddings": XLNetConfig.max_position_embeddings},
     fixed={
         "untie_r": (True,),

@@ -42,14 +42,17 @@ _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 class Pooler(nn.Module):
-    """tanh(W h_[CLS] + b): the first token's state for sentence-level tasks (released BERT): (B, T, H) -> (B, H)."""
+    """tanh(W h_[CLS] + b): the first token's state for sentence-level tasks (released BERT): (B, T, H) -> (B, H).
 
-    def __init__(self, hidden: int) -> None:
+    at: where [CLS] stands, -1 at the end.
+    """
+
+    def __init__(self, hidden: int, at: int = 0) -> None:
         super().__init__()
-        self.dense = nn.Linear(hidden, hidden)
+        self.dense, self.at = nn.Linear(hidden, hidden), at
 
     def forward(self, states: Tensor) -> Tensor:
-        return torch.tanh(self.dense(states[:, 0]))
+        return torch.tanh(self.dense(states[:, self.at]))
 
 
 class Head(nn.Module):

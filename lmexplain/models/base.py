@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import torch
@@ -102,6 +102,7 @@ class Model(nn.Module):
     embeddings: Any
     layers: nn.ModuleList
     has_pooler: ClassVar[bool] = True       # without a head
+    pooled_at: ClassVar[int] = 0            # where [CLS] stands
     pooler: nn.Module | None
     head: Head | None
     head_name: str | None
@@ -120,7 +121,8 @@ class Model(nn.Module):
         self.head_name = head
         self.head = None if head is None else self.heads[head](self)
         wanted = self.has_pooler if self.head is None else self.head.pooled
-        self.pooler = Pooler(self.config.hidden_size) if (wanted if pooler is None else pooler) else None
+        wanted = wanted if pooler is None else pooler
+        self.pooler = Pooler(self.config.hidden_size, self.pooled_at) if wanted else None
         self.apply(self.init_weights)
 
     def init_weights(self, module: nn.Module) -> None:
@@ -179,12 +181,13 @@ class Model(nn.Module):
         """The output of a pass, through the head if there is one."""
         output = Output(
             hidden_states=tuple(states),
-            pooler_output=None if self.pooler is None else self.pooler(states[-1]),
             attentions=None if run.weights is None else tuple(run.weights),
             past_key_values=None if run.present is None else tuple(run.present),
             grids=grids,
             **run.made,
         )
+        if self.pooler is not None:
+            output = replace(output, pooler_output=self.pooler(output.last_hidden_state))
         given = {name: target for name, target in targets.items() if target is not None}
         return output if self.head is None else self.head(output, **given)
 

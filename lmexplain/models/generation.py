@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..layers import CausalLM, Output, Prediction
+from ..layers import AdaptiveSoftmax, CausalLM, Output, Prediction
 from .awd_lstm import AwdLstm
 from .base import Model
 from .inputs import check_asked, check_ids, real_tokens, shape_of
 from .transformer import Transformer
+from .transformer_xl import TransformerXl
 
 __all__ = ["generate", "positions"]
 
@@ -37,7 +38,8 @@ def generate(
     the `top_k` likeliest tokens, and of the fewest that hold `top_p` of the probability.
     A row ends at `eos_token_id`, and is then filled with `pad_token_id` (where not given: the model's, else
     `eos_token_id`); when all have ended, so does the result. `use_cache`: keep keys and values (or the
-    state) rather than compute them anew for each token; the text is the same. The model keeps nothing.
+    state, or the memory) rather than compute them anew for each token; the text is the same, unless it outgrows a
+    memory without `same_length`, and is then written from what is kept. The model keeps nothing.
     langs: (B,), the language of each row, where a causal XLM has several.
     Raises ValueError before any compute, where the text would outgrow the position table among others.
     """
@@ -50,12 +52,16 @@ def generate(
     real = torch.ones_like(tokens, dtype=torch.bool) if real is None or beside else real
     check_asked(max_new_tokens, config.vocab_size, eos_token_id=eos_token_id, pad_token_id=pad_token_id)
     _check(model, real, max_new_tokens)
+    if use_cache and isinstance(model, TransformerXl) and model.config.mem_len == 0:
+        raise ValueError("mem_len is 0, so that nothing is kept to go on from; give use_cache=False, or load the model "
+                         "with a longer memory")  # fmt: skip
     _check_sampling(do_sample, temperature, top_k, top_p, generator)
     pad = next((x for x in (pad_token_id, config.pad_token_id, eos_token_id) if x is not None), 0)
 
     read: Any = (
         _Decoder(model, input_ids, attention_mask) if isinstance(model, Transformer)
-        else _Recurrent(model) if isinstance(model, AwdLstm) else model
+        else _Recurrent(model) if isinstance(model, AwdLstm)
+        else _Remembering(model) if isinstance(model, TransformerXl) else model
     )  # fmt: skip
     past, cached = None, 0
     ended = torch.zeros(B, dtype=torch.bool, device=tokens.device)
@@ -100,6 +106,20 @@ class _Recurrent:
         return replace(output, past_key_values=output.state)
 
 
+class _Remembering:
+    """A model whose segments go on from a memory, each new token a segment; called as one with a cache is."""
+
+    def __init__(self, model: TransformerXl) -> None:
+        self.model = model
+
+    def __call__(
+        self, tokens: Tensor, real: Tensor, position_ids: Tensor, past_key_values: Any = None, use_cache: bool = False
+    ) -> Output:  # fmt: skip
+        seen = tokens.shape[1] + (0 if past_key_values is None else len(past_key_values[0]))
+        output = self.model(tokens, real[:, -seen:], past_key_values)       # padding stays closed in the memory
+        return replace(output, past_key_values=output.mems)
+
+
 def _sampled(
     logits: Tensor, temperature: float, top_k: int | None, top_p: float | None, generator: torch.Generator | None
 ) -> Tensor:
@@ -117,7 +137,8 @@ def _sampled(
 def _check(model: Model, real: Tensor, new: int) -> None:
     config = model.config
     beside = isinstance(model, Transformer)
-    writes = isinstance(model.head, Prediction if beside or getattr(config, "causal", False) else CausalLM)
+    own = Prediction if beside or getattr(config, "causal", False) else CausalLM | AdaptiveSoftmax
+    writes = isinstance(model.head, own)
     if not writes:
         want = next((head for head in ("ConditionalGeneration", "CausalLM") if head in model.heads), None)
         asks = f'one with "{want}"' if want else "a causal model, and its head for tokens"

@@ -14,7 +14,8 @@ from ..layers import KeyValue, State
 from ..layers.heads import check_tensors
 
 __all__ = [
-    "cached_length", "check_asked", "check_ids", "check_mems", "check_ones", "check_state", "real_tokens", "shape_of",
+    "cached_length", "check_asked", "check_ids", "check_mapping", "check_mems", "check_ones", "check_state",
+    "either_mask", "real_tokens", "shape_of",
 ]  # fmt: skip
 
 
@@ -128,9 +129,45 @@ def check_mems(mems: Sequence[Tensor] | None, layers: int, B: int, H: int) -> in
 
 def check_ones(name: str, given: Tensor, shape: tuple[int, ...]) -> Tensor:
     """As bool. Raises ValueError unless `given` has this shape and holds 0 and 1 alone."""
+    check_tensors({name: given})
     if tuple(given.shape) != shape:
         raise ValueError(f"{name} has shape {tuple(given.shape)}, the input asks for {shape}")
     if not torch.compiler.is_compiling() and not bool(((given == 0) | (given == 1)).all()):
         odd = given[(given != 0) & (given != 1)].flatten()[0].item()
         raise ValueError(f"{name} holds {odd}; give 0 and 1 alone")
     return given.bool()
+
+
+def either_mask(attention_mask: Tensor | None, input_mask: Tensor | None, shape: tuple[int, int]) -> Tensor | None:
+    """An attention_mask; or of XLNet's input_mask (B, T), 1 at padding, the inverse. Raises ValueError for both."""
+    if input_mask is None:
+        return attention_mask
+    if attention_mask is not None:
+        raise ValueError("both attention_mask and input_mask given; give one, each is the other's inverse")
+    return ~check_ones("input_mask", input_mask, shape)
+
+
+def check_mapping(mapping: Tensor, shape: tuple[int, int], labels: Tensor | None) -> Tensor:
+    """XLNet's target_mapping (B, P, T) as bool, for a text (B, T) and labels (B, P).
+
+    Raises ValueError unless each target stands on one token of its own; one that only fills up may stand on none, and
+    then has no label.
+    """
+    check_tensors({"target_mapping": mapping})
+    if mapping.dim() != 3 or not mapping.shape[1]:
+        raise ValueError(f"target_mapping has shape {tuple(mapping.shape)}; give (batch, targets, length), a 1 each")
+    where = check_ones("target_mapping", mapping, (shape[0], mapping.shape[1], shape[1]))
+    if torch.compiler.is_compiling():
+        return where
+    twice = (2, "target {1} of text {0} stands on {2} tokens"), (1, "text {0} has {2} targets on token {1}")
+    for axis, says in twice:
+        many = where.sum(axis)
+        if int(many.max()) > 1:
+            text, place = (many > 1).nonzero()[0].tolist()
+            raise ValueError(f"target_mapping: {says.format(text, place, int(many[text, place]))}; give each its own")
+    if isinstance(labels, Tensor) and labels.shape == where.shape[:2]:
+        lost = ((labels != -100) & ~where.any(2)).nonzero().tolist()
+        if lost:
+            raise ValueError(f"target_mapping: target {lost[0][1]} of text {lost[0][0]} has a label and stands on no "
+                             f"token; give it its own, or the label -100")  # fmt: skip
+    return where

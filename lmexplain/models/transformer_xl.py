@@ -144,9 +144,9 @@ class TransformerXl(Model):
 
     def init_weights(self, module: nn.Module) -> None:
         super().init_weights(module)
-        if isinstance(module, RelativeAttention):
-            for bias in (module.u, module.v):
-                nn.init.normal_(bias, std=self.config.initializer_range)
+        if not isinstance(module, nn.Linear | nn.Embedding | nn.LayerNorm):
+            for own in module.parameters(recurse=False):                # u and v
+                nn.init.normal_(own, std=self.config.initializer_range)
 
     def pattern(self) -> Pattern:
         """No position looks ahead; with `same_length` none further back than mem_len - 1 either."""
@@ -155,19 +155,19 @@ class TransformerXl(Model):
 
     def places(self, T: int, S: int) -> Tensor:
         """(1, T + S, H): the sinusoids of the distances that `by_key` wants."""
-        c, far = self.config, distances(T, S, S - T)
-        table = sinusoids(T + S, c.hidden_size, int(far[-1]), halves=True).flip(0)              # of far itself
+        c, far, weight = self.config, distances(T, S, S - T), next(self.layers.parameters())
+        table = sinusoids(T + S, c.hidden_size, int(far[-1]), halves=True, dtype=weight.dtype).flip(0)  # of far itself
         if c.clamp_len > 0:
             table = table[int(far[0]) - far.clamp(-c.clamp_len, c.clamp_len)]
-        return self.dropout(table.to(next(self.layers.parameters())))[None]
+        return self.dropout(table.to(weight.device))[None]
 
     def remember(self, states: Sequence[Tensor], mems: Sequence[Tensor] | None) -> tuple[Tensor, ...] | None:
         """The inputs (B, T, H) of each layer behind what was kept, of them the last mem_len: time first, detached."""
         if self.config.mem_len == 0:
             return None
-        new = [x.detach().transpose(0, 1) for x in states[:-1]]
+        new = [x.transpose(0, 1) for x in states[:-1]]
         kept = new if mems is None else [torch.cat(pair) for pair in zip(mems, new, strict=True)]
-        return tuple(x if self.config.mem_len is None else x[-self.config.mem_len :] for x in kept)
+        return tuple((x if self.config.mem_len is None else x[-self.config.mem_len :]).detach() for x in kept)
 
     def forward(
         self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None,

@@ -11,7 +11,7 @@ backwards. Only positions change their order in the factorization, never in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -32,7 +32,7 @@ from ..layers import (
 from ..patterns import Grid, Pattern, causal, full, memory, table, window
 from ..patterns.given import Permutation
 from .base import Model
-from .inputs import check_ids, check_mems, check_ones, shape_of
+from .inputs import check_ids, check_mapping, check_mems, check_ones, either_mask, shape_of
 from .transformer_xl import RelativeConfig, RelativeLayer, TransformerXl
 
 __all__ = ["XLNet", "XLNetAttention", "XLNetConfig"]
@@ -119,10 +119,11 @@ class XLNet(TransformerXl):
 
     config: XLNetConfig  # pyright: ignore[reportIncompatibleVariableOverride]  # its own class
     Layer = XLNetLayer
+    pooled_at = -1                              # padding stands before the text, [CLS] behind it
     heads: ClassVar[Mapping[str, Callable[[Any], Head]]] = {
         "PermutationLM": lambda xlnet: Prediction(xlnet.embeddings.token, tied=xlnet.config.tie_word_embeddings),
-        "SequenceClassification": lambda xlnet: LastClassification(*xlnet.classifier()),
-        "MultipleChoice": lambda xlnet: LastChoice(xlnet.config.hidden_size, xlnet.classifier()[-1]),
+        "SequenceClassification": lambda xlnet: SequenceClassification(*xlnet.classifier()),
+        "MultipleChoice": lambda xlnet: MultipleChoice(xlnet.config.hidden_size, xlnet.classifier()[-1]),
         "TokenClassification": lambda xlnet: TokenClassification(xlnet.config.hidden_size, xlnet.config.num_labels, 0),
         "QuestionAnsweringSimple": lambda xlnet: QuestionAnswering(xlnet.config.hidden_size),
     }
@@ -132,33 +133,25 @@ class XLNet(TransformerXl):
         self.embeddings = XLNetEmbeddings(config)
         self.build(head)
 
-    def init_weights(self, module: nn.Module) -> None:
-        super().init_weights(module)
-        drawn = (module.b, module.s) if isinstance(module, XLNetAttention) else ()
-        for weight in (module.query,) if isinstance(module, XLNetEmbeddings) else drawn:
-            nn.init.normal_(weight, std=self.config.initializer_range)
-
     def pattern(self) -> Pattern:
         return full() if self.config.attn_type == "bi" else causal()
 
-    def streams(self, pattern: Pattern, hides: Tensor | None, M: int) -> tuple[Pattern, Pattern]:
-        """Content and query stream, padding apart: h_z≤t and h_z<t. hides (B, T, T): True where j is not for i."""
+    def content(self, pattern: Pattern, hides: Tensor | None, M: int) -> Pattern:
+        """What the content stream sees, padding apart: h_z≤t. hides (B, T, T): True where token j is not for i."""
         if isinstance(pattern, Permutation):
-            return (pattern.content | memory(), pattern.query | memory()) if M else (pattern.content, pattern.query)
+            pattern = pattern.content | memory() if M else pattern.content
         if hides is not None:
-            sees = torch.cat([torch.ones_like(hides[..., :1]).expand(*hides.shape[:2], M), ~hides], dim=-1)
-            pattern = pattern & table(sees[:, None])
-            return pattern | window(1), pattern & ~window(1)
-        return pattern, pattern & ~window(1)
+            sees = torch.cat([hides.new_ones(*hides.shape[:2], M), ~hides], dim=-1)             # (B, T, M + T)
+            pattern = pattern & table(sees[:, None]) | window(1)
+        return pattern
 
     def places(self, T: int, S: int, B: int = 1) -> Tensor:
         """(1, T + S, H), or (B, T + S, H) where half of the batch reads backwards: the distances change their sign."""
         ahead = super().places(T, S)
         if not self.config.bi_data:
             return ahead
-        H = ahead.shape[-1]
-        back = torch.cat([-ahead[..., : H // 2], ahead[..., H // 2 :]], dim=-1)
-        return torch.cat([ahead, back]).repeat_interleave(B // 2, dim=0)
+        sines, cosines = ahead.chunk(2, dim=-1)
+        return torch.cat([ahead, torch.cat([-sines, cosines], dim=-1)]).repeat_interleave(B // 2, dim=0)
 
     def remember(self, states: Sequence[Tensor], mems: Sequence[Tensor] | None) -> tuple[Tensor, ...] | None:
         return super().remember([x[:, : self.config.reuse_len] for x in states], mems)
@@ -173,8 +166,8 @@ class XLNet(TransformerXl):
 
         perm_mask (B, T, T): 1 where token i may not see token j. target_mapping (B, P, T): for each of P targets a 1
         where it stands; the query stream then makes `query_states`, which the head reads. token_type_ids (B, T):
-        segments. input_mask (B, T): the inverse of attention_mask, one of the two. pattern: a permutation gives each
-        stream its own; of any other the query stream leaves out itself.
+        segments. input_mask (B, T): the inverse of attention_mask, one of the two. pattern: the content stream's (of a
+        permutation, beside the memory); the query stream leaves out itself.
         """
         c = self.config
         B, T = shape = shape_of(input_ids, inputs_embeds, c.hidden_size)
@@ -183,70 +176,35 @@ class XLNet(TransformerXl):
         M = check_mems(mems, c.num_hidden_layers, B, c.hidden_size)
         if c.bi_data and B % 2:
             raise ValueError(f"bi_data and a batch of {B}: half of it reads backwards, so give an even number of texts")
-        if input_mask is not None and attention_mask is not None:
-            raise ValueError("both attention_mask and input_mask given; give one, each is the other's inverse")
-        if input_mask is not None:
-            attention_mask = 1 - input_mask.long()
-        real = self.real_behind(attention_mask, B, M, T)
+        real = self.real_behind(either_mask(attention_mask, input_mask, shape), B, M, T)
         hides = None if perm_mask is None else check_ones("perm_mask", perm_mask, (B, T, T))
-        P = T if target_mapping is None else target_mapping.shape[1]
-        where = None if target_mapping is None else check_ones("target_mapping", target_mapping, (B, P, T))
-        self.check_targets((B, P), targets)
+        where = None if target_mapping is None else check_mapping(target_mapping, shape, targets.get("labels"))
+        self.check_targets(shape if where is None else (B, where.shape[1]), targets)
         if token_type_ids is not None:
             check_ids("token_type_ids", token_type_ids, 2**31, shape, "number the segments from 0")
         own = self.pattern() if pattern is None else pattern
-        pairs = [self.streams(p, hides, M) for p in (own if isinstance(own, Sequence) else [own])]
-        if len(pairs) == 1:
-            pairs *= 1 if isinstance(own, Sequence) else c.num_hidden_layers
-        grids = self.grids(T, M + T, real, [content for content, _ in pairs])
-        query_grids = () if where is None else self.grids(T, M + T, real, [query for _, query in pairs])
+        own = [self.content(p, hides, M) for p in own] if isinstance(own, Sequence) else self.content(own, hides, M)
+        grids = self.grids(T, M + T, real, own)
+        query_grids = tuple((grid.pattern & ~window(1)).at(T, M + T) for grid in grids)         # h_z<t
 
         tokens = self.embeddings.token(input_ids) if inputs_embeds is None else inputs_embeds   # (B, T, H)
         where = None if where is None else where.to(tokens)
         h, g = self.embeddings(tokens, where)
         segments = None if token_type_ids is None else torch.cat([token_type_ids.new_zeros(B, M), token_type_ids], 1)
         other = None if segments is None else segments[:, M:, None] != segments[:, None]        # (B, T, M + T)
-        places, run, states, queries = self.places(T, M + T, B), Run(weights=output_attentions), [h], [g]
+        run, query_run = Run(weights=output_attentions), Run(weights=output_attentions)
+        places, states, queries = self.places(T, M + T, B), [h], [g]
         layers: Sequence[Any] = self.stack()
         for i, layer in enumerate(layers):
             kept = mems[i].detach().transpose(0, 1) if mems is not None and M else None
             read = layer.read(states[-1], places, kept)
             states.append(layer(states[-1], grids[i], run, read, other=other))
             if where is not None:
-                queries.append(layer(queries[-1], query_grids[i], run, read, other=other, targets=where))
+                queries.append(layer(queries[-1], query_grids[i], query_run, read, other=other, targets=where))
         run.made["mems"] = self.remember(states, mems if M else None)
         last = states if where is None else queries
         last[-1] = self.dropout(last[-1])
-        if where is None:
-            return self.answer(states, grids, run, **targets)
-        run.made |= {"query_states": tuple(queries), "query_grids": query_grids}
-        output = self.answer(states, grids, run, **targets)
-        weights = output.attentions                                 # a layer's content, then its queries
-        return output if weights is None else replace(output, attentions=weights[::2], query_attentions=weights[1::2])
-
-
-class LastClassification(SequenceClassification):
-    """W dropout(tanh(U h_T + c)) + d of the last token: [CLS] stands at the end, padding before the text."""
-
-    pooled = False
-
-    def __init__(self, hidden: int, classes: int, dropout: float) -> None:
-        super().__init__(hidden, classes, dropout)
-        self.pooler = nn.Linear(hidden, hidden)
-
-    def summary(self, output: Output) -> Tensor:
-        return torch.tanh(self.pooler(output.last_hidden_state[:, -1]))
-
-
-class LastChoice(MultipleChoice):
-    """The same for each choice."""
-
-    pooled = False
-
-    def __init__(self, hidden: int, dropout: float) -> None:
-        super().__init__(hidden, dropout)
-        self.pooler = nn.Linear(hidden, hidden)
-
-    def forward(self, output: Output, labels: Tensor | None = None) -> Output:
-        pooled = torch.tanh(self.pooler(output.last_hidden_state[:, -1]))
-        return replace(super().forward(replace(output, pooler_output=pooled), labels), pooler_output=None)
+        if where is not None:
+            run.made |= {"query_states": tuple(queries), "query_grids": query_grids,
+                         "query_attentions": query_run.weights and tuple(query_run.weights)}  # fmt: skip
+        return self.answer(states, grids, run, **targets)

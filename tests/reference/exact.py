@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from lmexplain.checkpoints import layout_of
-from lmexplain.checkpoints.layout import tensors_of
+from lmexplain.checkpoints.layout import Place, tensors_of
 from lmexplain.models import Model
 
 from .peers import drawn, noted
@@ -30,10 +30,13 @@ def exact(model: Model) -> Any:
 
 
 def released(model: Model) -> dict[str, Tensor]:
-    """Its weights under released names, a tied one under both."""
+    """Its weights under released names and in released shapes."""
     layout = layout_of(type(model))
     places, tensors = layout.places(model, layout.prefix), tensors_of(model)
-    return {place.key: tensors[name].detach() for name, place in places.items()}
+    pieces: dict[str, list[tuple[Place, Tensor]]] = {}
+    for name, place in places.items():
+        pieces.setdefault(place.key, []).append((place, tensors[name].detach()))
+    return {key: Place.whole(found) for key, found in pieces.items()}
 
 
 def same(ours: Tensor, theirs: Any, what: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+import lmexplain
 from lmexplain.checkpoints.transformer_xl import TRANSFORMER_XL
 from lmexplain.models import TransformerXl, TransformerXlConfig
 
@@ -76,6 +79,37 @@ def test_adaptive_softmax_equals_the_original(verified: Callable[..., None]) -> 
         close(losses.view_as(labels), found[f"{start}nll_in_order"], "losses")
         close(scored.loss, found[f"{start}nll_in_order"].mean(), "loss")
     close(output.hidden_states[0], found["out/embedding_last_seg"], "embedding")
+
+
+def published(found: Frozen, folder: Path, **changes: Any) -> Path:
+    """The folder as the library wrote it: its configuration, and a pickle of tensors, shared ones twice."""
+    config = {**found.meta["config"], "model_type": "transfo-xl", "architectures": ["TransfoXLLMHeadModel"],
+              "layer_norm_epsilon": 1e-5, **changes}  # fmt: skip
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    weights = found.under("w/")
+    weights["crit.out_layers.0.weight"] = weights["transformer.word_emb.emb_layers.0.weight"]
+    torch.save(weights, folder / "pytorch_model.bin")
+    return folder
+
+
+def test_a_published_folder_opens(tmp_path: Path, verified: Callable[..., None]) -> None:
+    found = Frozen("transfoxl_lm")
+    verified(TransformerXl, "b", "published folder")
+    ours = lmexplain.load(published(found, tmp_path / "theirs"))
+    again = lmexplain.load(lmexplain.save(ours, tmp_path / "ours"))
+    assert isinstance(ours, TransformerXl) and again.config == ours.config and ours.head_name == "CausalLM"
+    for each in (ours, again):
+        close(each(found["in/ids0"]).logits, found["out/seg0/log_probs"], "log p")
+    body = lmexplain.load(tmp_path / "theirs", None)
+    close(body(found["in/ids0"]).last_hidden_state, found["out/seg0/last_hidden"], "last state")
+    for n, (name, value, says) in enumerate((
+        ("untie_r", False, "untie_r=False"), ("attn_type", 2, "attn_type=2"), ("pre_lnorm", True, "pre_lnorm=True"),
+        ("proj_share_all_but_first", False, "proj_share_all_but_first=False"), ("d_embed", 8, "d_embed=8"),
+        ("d_inner", 20, r"CoreNet.0.bias is \(24,\), the configuration asks for \(20,\)"),
+    )):  # fmt: skip
+        with pytest.raises(ValueError, match=says):
+            lmexplain.load(published(found, tmp_path / str(n), **{name: value}))
 
 
 def test_narrow_clusters_against_a_loop() -> None:
